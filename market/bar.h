@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace vixen::market {
+
+// Bars as columns, oldest first, one or more segments one after another. Prices in float64 as read.
+// Valid (checked by ValidateBars): all finite, 0 < low ≤ min(open, close), max(open, close) ≤ high,
+// volume ≥ 0, timestamps strictly rising inside a segment.
+struct Bars {
+  std::vector<int64_t> timestamp;  // ns UTC, the start of the bar
+  std::vector<double> open, high, low, close, volume;
+  std::vector<uint8_t> last;       // 1 on the last bar of a segment
+  bool has_volume = true;          // false: the source has no volume column (volume holds zeros)
+  std::vector<std::string> warnings;
+
+  size_t size() const { return timestamp.size(); }
+};
+
+}  // namespace vixen::market

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// The 51 causal bar features. Every formula, window and neutral value: docs/environment.md,
+// "Features".
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "market/bar.h"
+
+namespace vixen::market {
+
+inline constexpr int kFeatureCount = 51;
+inline constexpr int kDefaultWarmUp = 250;
+inline constexpr int kLeastWarmUp = 60;
+
+const std::array<std::string_view, kFeatureCount>& FeatureNames();
+
+// Features of the bars that have `warm_up` earlier bars in their segment; other bars give no row.
+struct FeatureRows {
+  std::vector<uint64_t> bar;    // [R] index into the bars
+  std::vector<float> features;  // [R, 51] row-major
+  uint64_t short_segments = 0;  // segments with fewer than warm_up + 2 bars: no row
+};
+
+// Row b depends on bars ≤ b of its own segment only. O(bars × window), float64 inside, one rounding.
+// INVALID_ARGUMENT when warm_up < 60 or no segment is long enough. Bars must be valid.
+absl::StatusOr<FeatureRows> ComputeFeatures(const Bars& bars, int warm_up = kDefaultWarmUp);
+
+}  // namespace vixen::market
