@@ -57,10 +57,11 @@ function(vixen_binary name)
   _vixen_common(${name})
 endfunction()
 
-# vixen_test(name SOURCES … DEPS … [LABELS unit] [ENVIRONMENT …] [TIMEOUT s]): a GoogleTest program,
-# one ctest entry a program so that sanitizer start-up is paid once.
+# vixen_test(name SOURCES … DEPS … [LABELS unit] [ENVIRONMENT …] [TIMEOUT s] [SLOW_TO_SANITIZE]): a
+# GoogleTest program, one ctest entry a program so that sanitizer start-up is paid once. Unit tests
+# carry the label `sanitized` as well (scripts/sanitize.sh) unless SLOW_TO_SANITIZE (LibTorch) is given.
 function(vixen_test name)
-  cmake_parse_arguments(arg "" "TIMEOUT" "SOURCES;DEPS;LABELS;ENVIRONMENT" ${ARGN})
+  cmake_parse_arguments(arg "SLOW_TO_SANITIZE" "TIMEOUT" "SOURCES;DEPS;LABELS;ENVIRONMENT" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   target_link_libraries(${name} PRIVATE ${arg_DEPS} GTest::gmock GTest::gtest_main)
@@ -70,6 +71,10 @@ function(vixen_test name)
   endif()
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 300)
+  endif()
+  if("unit" IN_LIST arg_LABELS AND NOT arg_SLOW_TO_SANITIZE)
+    list(APPEND arg_LABELS sanitized)
+    set_property(GLOBAL APPEND PROPERTY VIXEN_SANITIZED_TESTS ${name})
   endif()
   add_test(NAME ${name} COMMAND ${name})
   set(env "VIXEN_BIN_DIR=${PROJECT_BINARY_DIR}/bin;VIXEN_SOURCE_DIR=${PROJECT_SOURCE_DIR};${arg_ENVIRONMENT}")

@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Installs what is missing, builds, and passes all tests. --quick leaves out lint, CUDA compilation and
+# the sanitizer build.
+source "$(dirname "$0")/common.sh"
+quick=no
+case "${1:-}" in
+  --quick) quick=yes ;;
+  "") ;;
+  *) die "unknown option $1; there is only --quick" ;;
+esac
+started=$SECONDS
+lap() { say "$* ($((SECONDS - started)) s so far)"; }
+
+if [ $quick = no ]; then
+  "$VIXEN_ROOT/scripts/install_deps.sh" --lint
+  lap "Format"
+  "$VIXEN_ROOT/scripts/lint.sh" --format
+fi
+lap "Release build"
+"$VIXEN_ROOT/scripts/build.sh" release
+lap "Tests"
+cd "$VIXEN_ROOT"
+ctest --preset release
+if [ $quick = no ]; then
+  lap "clang-tidy"
+  "$VIXEN_ROOT/scripts/lint.sh" --tidy
+  if command -v nvcc >/dev/null || [ -x /usr/local/cuda/bin/nvcc ]; then
+    lap "CUDA compilation"
+    "$VIXEN_ROOT/scripts/build.sh" cuda kernels_cuda_check
+  else
+    say "CUDA compilation skipped: there is no nvcc on this machine"
+  fi
+  lap "Address and undefined-behaviour sanitizers"
+  "$VIXEN_ROOT/scripts/sanitize.sh" asan
+  lap "Thread sanitizer"
+  "$VIXEN_ROOT/scripts/sanitize.sh" tsan
+fi
+lap "All tests passed"
