@@ -12,8 +12,17 @@ namespace vixen::kernels {
 enum class ElementType : uint8_t { kU8, kU32, kF32, kF16 };
 size_t ElementBytes(ElementType type);
 
+// The one-byte columns come last, so that every column is aligned for its type whatever N·L is.
 enum class ColumnId : uint8_t {
-  kBar, kAction, kFlags, kEpisode, kPortfolio, kNextPortfolio, kReward, kTd, kTerms,
+  kBar,
+  kEpisode,
+  kPortfolio,
+  kNextPortfolio,
+  kReward,
+  kTd,
+  kTerms,
+  kAction,
+  kFlags,
 };
 
 struct ColumnSpec {
@@ -23,17 +32,17 @@ struct ColumnSpec {
   uint32_t width;  // elements a row
 };
 
-// Row-major [N·L, width]; row n·L + ℓ is step ℓ of slot n.
+// Row-major [N·L, width]; row n·L + ℓ is step ℓ of slot n. kColumns[i].id is ColumnId{i}.
 inline constexpr std::array<ColumnSpec, 9> kColumns = {{
     {ColumnId::kBar, "bar", ElementType::kU32, 1},
-    {ColumnId::kAction, "action", ElementType::kU8, 1},
-    {ColumnId::kFlags, "flags", ElementType::kU8, 1},
     {ColumnId::kEpisode, "episode", ElementType::kU32, 1},
     {ColumnId::kPortfolio, "portfolio", ElementType::kF32, 3},
     {ColumnId::kNextPortfolio, "next_portfolio", ElementType::kF32, 3},
     {ColumnId::kReward, "reward", ElementType::kF32, 1},
     {ColumnId::kTd, "td", ElementType::kF32, 1},
     {ColumnId::kTerms, "terms", ElementType::kF32, 5},
+    {ColumnId::kAction, "action", ElementType::kU8, 1},
+    {ColumnId::kFlags, "flags", ElementType::kU8, 1},
 }};
 
 // Flags of a transition.
