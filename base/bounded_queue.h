@@ -11,8 +11,9 @@
 
 namespace vixen::base {
 
-// A queue between threads that never holds more than `capacity` items: the producer waits. Any number
-// of producers and consumers. After Close() no item is taken in; what is inside can still be taken out.
+// A queue between threads that never holds more than `capacity` items: the producer waits. Any
+// number of producers and consumers. After Close() no item is taken in; what is inside can still be
+// taken out.
 template <typename T>
 class BoundedQueue {
  public:

@@ -8,7 +8,8 @@
 
 namespace vixen::base {
 
-// Exit codes of every Vixen program: 0 done, 1 the check or run failed, 2 wrong usage or configuration.
+// Exit codes of every Vixen program: 0 done, 1 the check or run failed, 2 wrong usage or
+// configuration.
 inline constexpr int kExitDone = 0;
 inline constexpr int kExitFailed = 1;
 inline constexpr int kExitUsage = 2;

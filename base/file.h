@@ -28,8 +28,8 @@ absl::Status WriteFileAtomically(const std::string& path, std::string_view conte
 // mkdir -p. FAILED_PRECONDITION naming the part that cannot be made.
 absl::Status MakeFolders(const std::string& path);
 
-// errno as a status: "<action> <path>: <reason>", with NOT_FOUND, PERMISSION_DENIED, ALREADY_EXISTS,
-// RESOURCE_EXHAUSTED (no space, too many files) or INTERNAL.
+// errno as a status: "<action> <path>: <reason>", with NOT_FOUND, PERMISSION_DENIED,
+// ALREADY_EXISTS, RESOURCE_EXHAUSTED (no space, too many files) or INTERNAL.
 absl::Status ErrnoToStatus(int error_number, std::string_view action, std::string_view path);
 
 }  // namespace vixen::base

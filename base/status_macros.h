@@ -11,8 +11,8 @@
 #define VIXEN_CONCAT_INNER_(a, b) a##b
 #define VIXEN_CONCAT_(a, b) VIXEN_CONCAT_INNER_(a, b)
 
-#define VIXEN_RETURN_IF_ERROR(expression)                  \
-  do {                                                     \
+#define VIXEN_RETURN_IF_ERROR(expression)                                                     \
+  do {                                                                                        \
     if (absl::Status vixen_status_ = (expression); !vixen_status_.ok()) return vixen_status_; \
   } while (false)
 
