@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A stock grpcio client against the real actor: push weights, take a batch, decode it by the docs alone.
+
+Nothing of Vixen is imported: only the .proto files, grpcio and numpy. Exits 77 (skipped) where grpcio
+is not installed; scripts/python_env.sh installs it.
+"""
+import hashlib
+import json
+import os
+import pathlib
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+try:
+    import grpc
+    import numpy as np
+except ImportError as error:
+    print(f"skipped: {error}")
+    sys.exit(77)
+
+SOURCE = pathlib.Path(os.environ["VIXEN_SOURCE_DIR"])
+BIN = pathlib.Path(os.environ["VIXEN_BIN_DIR"])
+DTYPES = {1: np.uint8, 2: np.dtype("<u4"), 3: np.dtype("<f4"), 4: np.dtype("<f2")}
+
+
+def generate(folder):
+    protos = [f"vixen/v1/{name}.proto" for name in ("batch", "weights", "actor")]
+    subprocess.run(["protoc", "-I", SOURCE / "proto", f"--python_out={folder}", f"--grpc_out={folder}",
+                    "--plugin=protoc-gen-grpc=/usr/bin/grpc_python_plugin", *protos], check=True)
+    sys.path.insert(0, folder)
+
+
+def safetensors(tensors):
+    header, offset, blobs = {}, 0, []
+    for name, values in tensors.items():
+        blob = values.astype("<f4").tobytes()
+        header[name] = {"dtype": "F32", "shape": list(values.shape), "data_offsets": [offset, offset + len(blob)]}
+        offset += len(blob)
+        blobs.append(blob)
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    return struct.pack("<Q", len(text)) + text + b"".join(blobs)
+
+
+def network(architecture, rng):
+    state = architecture.features + 3
+    layers = {"shared_layers.0": (architecture.hidden1, state),
+              "shared_layers.1": (architecture.hidden2, architecture.hidden1),
+              "value_layers.0": (architecture.value_hidden, architecture.hidden2),
+              "value_layers.1": (1, architecture.value_hidden),
+              "advantage_layers.0": (architecture.advantage_hidden, architecture.hidden2),
+              "advantage_layers.1": (45, architecture.advantage_hidden)}
+    tensors = {}
+    for name, (outputs, inputs) in layers.items():
+        bound = inputs ** -0.5
+        tensors[name + ".weight"] = rng.uniform(-bound, bound, (outputs, inputs)).astype(np.float32)
+        tensors[name + ".bias"] = rng.uniform(-bound, bound, outputs).astype(np.float32)
+    return tensors
+
+
+def q_values(tensors, states):
+    lrelu = lambda x: np.where(x > 0, x, 0.01 * x)
+    linear = lambda x, name: x @ tensors[name + ".weight"].T.astype(np.float64) + tensors[name + ".bias"]
+    hidden = lrelu(linear(lrelu(linear(states, "shared_layers.0")), "shared_layers.1"))
+    value = linear(lrelu(linear(hidden, "value_layers.0")), "value_layers.1")
+    advantage = linear(lrelu(linear(hidden, "advantage_layers.0")), "advantage_layers.1")
+    return value + advantage - advantage.mean(axis=-1, keepdims=True)
+
+
+class StockClient(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        generate(cls.folder.name)
+        dataset = f"{cls.folder.name}/b2.safetensors"
+        subprocess.run([BIN / "vixen", "synth", "b2", "--bars", "4000", "--seed", "5", "--out", dataset],
+                       check=True, stdout=subprocess.DEVNULL)
+        ports = pathlib.Path(cls.folder.name, "ports")
+        cls.actor = subprocess.Popen(
+            [BIN / "vixen-actor", "--dataset", dataset, "--listen", "127.0.0.1:0", "--metrics_listen", "127.0.0.1:0",
+             "--port_file", ports, "--episodes", "8", "--steps", "32", "--curiosity_max", "0",
+             "--hidden1", "32", "--hidden2", "32", "--value_hidden", "16", "--advantage_hidden", "16"],
+            stderr=subprocess.PIPE)
+        deadline = time.monotonic() + 30
+        while not (ports.exists() and ports.read_text().count("\n") >= 2):
+            if cls.actor.poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError(f"the actor did not come up: {cls.actor.stderr.read().decode()}")
+            time.sleep(0.02)
+        cls.channel = grpc.insecure_channel("127.0.0.1:" + ports.read_text().split()[0])
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.channel.close()
+        cls.actor.send_signal(signal.SIGTERM)
+        code = cls.actor.wait(timeout=30)
+        cls.actor.stderr.close()
+        cls.folder.cleanup()
+        assert code == 0, f"the actor ended with {code}"
+
+    def push(self, kind, version, tensors, info, epsilon=None):
+        from vixen.v1 import weights_pb2, weights_pb2_grpc
+        image = safetensors(tensors)
+        digest = hashlib.sha256(b"".join(tensors[name].tobytes() for name in sorted(tensors))).digest()
+        header = weights_pb2.WeightsHeader(policy="p", kind=kind, version=version, architecture=info.architecture,
+                                           sha256=digest, size=len(image), epsilon=epsilon,
+                                           scaler_fingerprint=info.dataset.scaler_fingerprint)
+
+        def parts():
+            yield weights_pb2.PushWeightsRequest(header=header)
+            for start in range(0, len(image), 1 << 16):
+                yield weights_pb2.PushWeightsRequest(chunk=image[start:start + (1 << 16)])
+
+        answer = weights_pb2_grpc.WeightsStub(self.channel).PushWeights(parts(), timeout=20)
+        self.assertEqual(answer.sha256, digest)
+        self.assertEqual(answer.live_version, version)
+        return np.array(answer.probe)
+
+    def test_takes_and_decodes_a_batch(self):
+        from vixen.v1 import actor_pb2, actor_pb2_grpc, weights_pb2
+        actor = actor_pb2_grpc.ActorStub(self.channel)
+        info = actor.GetInfo(actor_pb2.GetInfoRequest(), timeout=20)
+        tensors = network(info.architecture, np.random.default_rng(3))
+        probe = self.push(weights_pb2.WEIGHTS_KIND_ONLINE, 1, tensors, info, epsilon=0.25)
+        self.push(weights_pb2.WEIGHTS_KIND_TARGET, 1, tensors, info)
+        width = info.architecture.features + 3
+        state = np.array([((j * 37 % 64) - 32) / 32 for j in range(width)])
+        np.testing.assert_allclose(probe, q_values(tensors, state), atol=1e-3)
+
+        def requests():
+            yield actor_pb2.CollectRequest(open=actor_pb2.Open(
+                policy="p", group="python", consumer="c1", encoding=actor_pb2.Encoding(terms=True, state=True)))
+            yield actor_pb2.CollectRequest(credit=actor_pb2.Credit(n=1))
+            yield from iter(lambda: acknowledgements.get(timeout=30), None)
+
+        import queue
+        acknowledgements = queue.Queue()
+        opened = header = trailer = None
+        payload = bytearray()
+        for message in actor.Collect(requests(), timeout=60):
+            part = message.WhichOneof("part")
+            if part == "opened":
+                opened = message.opened
+            elif part == "header":
+                header = message.header
+            elif part == "chunk":
+                self.assertEqual(message.chunk.offset, len(payload))
+                payload += message.chunk.data
+            elif part == "trailer":
+                trailer = message.trailer
+                acknowledgements.put(actor_pb2.CollectRequest(ack=actor_pb2.Acknowledge(
+                    run_id=header.run_id, sequence=header.sequence)))
+                acknowledgements.put(None)
+        self.assertIsNotNone(trailer)
+        self.assertEqual(len(payload), header.payload_bytes)
+        self.assertEqual(hashlib.sha256(opened.settings).digest(), header.settings_sha256)
+        self.assertEqual((header.online_version, header.target_version), (1, 1))
+        self.assertAlmostEqual(header.epsilon, 0.25)
+
+        rows, offset, columns = header.episodes * header.steps, 0, {}
+        for column in opened.columns:
+            count = rows * column.width
+            columns[column.name] = np.frombuffer(payload, DTYPES[column.type], count, offset).reshape(rows, column.width)
+            offset += columns[column.name].nbytes
+        self.assertEqual(offset, len(payload))
+        flags = columns["flags"][:, 0]
+        self.assertTrue((flags & 1).all())
+        self.assertEqual(int((flags & 1).sum()), trailer.statistics.valid_rows)
+        self.assertEqual(int((flags & 32 > 0).sum()), trailer.statistics.explored)
+        np.testing.assert_allclose(columns["terms"].sum(axis=1), columns["reward"][:, 0], atol=1e-5)
+        np.testing.assert_array_equal(columns["state"][:, -3:], columns["portfolio"])
+        greedy = flags & 32 == 0
+        q = q_values(tensors, columns["state"].astype(np.float64))
+        chosen = np.take_along_axis(q, columns["action"].astype(np.int64), axis=1)[:, 0]
+        np.testing.assert_allclose(chosen[greedy], q.max(axis=1)[greedy], atol=1e-4)
+
+    def test_is_told_why_a_fingerprint_is_refused(self):
+        from vixen.v1 import actor_pb2, actor_pb2_grpc
+        request = actor_pb2.CollectRequest(open=actor_pb2.Open(
+            policy="p", group="python", consumer="c2", dataset_fingerprint=b"\1" * 32))
+        with self.assertRaises(grpc.RpcError) as raised:
+            list(actor_pb2_grpc.ActorStub(self.channel).Collect(iter([request]), timeout=20))
+        self.assertEqual(raised.exception.code(), grpc.StatusCode.FAILED_PRECONDITION)
+        self.assertIn("01" * 32, raised.exception.details())
+
+
+if __name__ == "__main__":
+    unittest.main()
