@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "learner/replay/row.h"
+
+namespace vixen::learner {
+
+struct NStepOptions {
+  uint32_t n = 1;  // longest window
+  double gamma = 0.99;
+  bool cut_exploratory = true;  // a window ends before a later exploratory row
+  bool carry_over = false;      // windows span consecutive launches
+  double reward_scale = 1.0;    // other than 1 only as a planted fault
+};
+
+// Why rows of a launch were not taken.
+struct RowRejects {
+  uint64_t non_finite = 0;    // NaN or infinity in a float column, or a negative td
+  uint64_t out_of_range = 0;  // bar or action outside the dataset or the action set
+
+  uint64_t total() const { return non_finite + out_of_range; }
+};
+
+// Turns launches of one run into replay rows. Row i takes the rewards i … i+m−1; m is the least of
+// n, the steps to a terminal or truncated row (included), the steps to the next exploratory row j >
+// i (excluded; the row's own flag never cuts) and the steps to the end of the launch. With
+// `carry_over` a window goes on in launch k+1 of the same run: its row waits, and is given out once
+// it can close or once it is known that launch k+1 will not come. One object a run; one thread.
+class NStepBuilder {
+ public:
+  // `bars` is the dataset's length: rows outside it are rejected.
+  NStepBuilder(NStepOptions options, uint64_t bars);
+
+  // Appends the rows that became complete to `out`, slot by slot, each slot in time order. A
+  // rejected row cuts the windows before it. O(rows · n). `launch` is the batch's number in its
+  // run.
+  RowRejects Add(uint64_t launch, const LaunchRows& rows, std::vector<ReplayRow>& out);
+
+  // Closes every open window at the last row seen (the run or the stream of its launches ended).
+  void Flush(std::vector<ReplayRow>& out);
+
+  // Rows whose window is still open.
+  size_t pending() const { return pending_rows_; }
+
+ private:
+  struct Step {
+    ReplayRow row;
+    float reward;
+  };
+  // Open windows of one slot, oldest first: at most n − 1 between rows.
+  using Tail = std::vector<Step>;
+
+  void AddStep(Tail& tail, const LaunchRows& rows, size_t index, std::vector<ReplayRow>& out) const;
+  void CloseFront(const Tail& tail, size_t front, bool terminal, std::vector<ReplayRow>& out) const;
+  void CloseAll(Tail& tail, std::vector<ReplayRow>& out) const;
+
+  const NStepOptions options_;
+  const uint64_t bars_;
+  std::vector<Tail> tails_;  // [N]
+  uint64_t next_launch_ = 0;
+  size_t pending_rows_ = 0;
+};
+
+}  // namespace vixen::learner

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "learner/replay/replay.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace vixen::learner {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// SplitMix64: the state is a counter, so a checkpoint of one number resumes the sequence.
+uint64_t NextRandom(uint64_t& state) {
+  uint64_t z = (state += 0x9E3779B97F4A7C15ULL);
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
+  return z ^ (z >> 31);
+}
+
+}  // namespace
+
+Replay::Replay(ReplayOptions options)
+    : options_(options),
+      sums_(options.capacity),
+      least_(options.capacity),
+      random_state_(options.seed) {
+  rows_.resize(options_.capacity);
+}
+
+uint64_t Replay::BytesOf(uint64_t capacity) {
+  return capacity * sizeof(ReplayRow) + 2 * 2 * sizeof(double) * std::bit_ceil(capacity);
+}
+
+double Replay::Uniform() {
+  return static_cast<double>(NextRandom(random_state_) >> 11) * 0x1.0p-53;
+}
+
+double Replay::LeafOf(double td) {
+  if (std::isnan(td)) {
+    ++rejects_.nan;
+  } else if (td == kInfinity) {
+    ++rejects_.positive_infinity;
+  } else if (td == -kInfinity) {
+    ++rejects_.negative_infinity;
+  } else if (td < 0.0) {
+    ++rejects_.negative;
+  } else {
+    return options_.alpha == 0.0 ? 1.0 : std::pow(td + options_.epsilon, options_.alpha);
+  }
+  return -1.0;
+}
+
+void Replay::Insert(std::span<const ReplayRow> rows) {
+  // A launch larger than the ring leaves its last rows.
+  if (rows.size() > options_.capacity) {
+    inserted_ += rows.size() - options_.capacity;
+    rows = rows.last(options_.capacity);
+  }
+  while (!rows.empty()) {
+    const size_t slot = inserted_ % options_.capacity;
+    const size_t count = std::min<size_t>(rows.size(), options_.capacity - slot);
+    std::copy_n(rows.begin(), count, rows_.begin() + static_cast<ptrdiff_t>(slot));
+
+    leaves_.resize(count);
+    for (size_t i = 0; i < count; ++i) {
+      double leaf = LeafOf(rows[i].td);
+      if (leaf < 0.0) leaf = total() > 0.0 ? total() / static_cast<double>(size()) : 1.0;
+      leaves_[i] = leaf;
+    }
+    sums_.SetRange(slot, leaves_);
+    for (double& leaf : leaves_) {
+      if (leaf == 0.0) leaf = kInfinity;
+    }
+    least_.SetRange(slot, leaves_);
+
+    inserted_ += count;
+    rows = rows.subspan(count);
+  }
+}
+
+double Replay::BetaAt(uint64_t updates) const {
+  const double part =
+      std::min(1.0, static_cast<double>(updates) / static_cast<double>(options_.beta_updates));
+  return options_.beta_start + part * (options_.beta_end - options_.beta_start);
+}
+
+void Replay::Draw(size_t count, double beta, Sample& sample) {
+  sample.slot.resize(count);
+  sample.generation.resize(count);
+  sample.weight.resize(count);
+  const double total = sums_.root();
+  const bool uniform = !(total > 0.0);
+  const double least = least_.root();
+  for (size_t j = 0; j < count; ++j) {
+    const double u = (static_cast<double>(j) + Uniform()) / static_cast<double>(count);
+    size_t slot = 0;
+    double weight = 1.0;
+    if (uniform) {
+      slot = std::min<size_t>(static_cast<size_t>(u * static_cast<double>(size())), size() - 1);
+    } else {
+      slot = sums_.Find(u * total);
+      const double leaf = sums_.leaf(slot);
+      if (leaf != least) weight = std::pow(least / leaf, beta);
+    }
+    sample.slot[j] = static_cast<uint32_t>(slot);
+    const uint64_t oldest = OldestGeneration();
+    const uint64_t ahead =
+        (slot + options_.capacity - oldest % options_.capacity) % options_.capacity;
+    sample.generation[j] = oldest + ahead;
+    sample.weight[j] = static_cast<float>(weight);
+  }
+}
+
+PriorityUpdates Replay::Update(std::span<const uint32_t> slot, std::span<const uint64_t> generation,
+                               std::span<const float> td) {
+  PriorityUpdates counts;
+  for (size_t i = 0; i < slot.size(); ++i) {
+    if (generation[i] < OldestGeneration() || generation[i] >= inserted_ ||
+        generation[i] % options_.capacity != slot[i]) {
+      ++counts.stale;
+      continue;
+    }
+    const double leaf = LeafOf(td[i]);
+    if (leaf < 0.0) continue;
+    sums_.Set(slot[i], leaf);
+    least_.Set(slot[i], leaf > 0.0 ? leaf : kInfinity);
+    ++counts.applied;
+  }
+  return counts;
+}
+
+}  // namespace vixen::learner

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "learner/replay/row.h"
+#include "learner/replay/segment_tree.h"
+
+namespace vixen::learner {
+
+struct ReplayOptions {
+  uint64_t capacity = 1'000'000;  // rows
+  double alpha = 0.6;             // 0: uniform
+  double epsilon = 1e-6;          // added to |td|
+  double beta_start = 0.4;
+  double beta_end = 1.0;
+  uint64_t beta_updates = 100'000;
+  uint64_t seed = 1;
+};
+
+// Sampled rows of one update, reused from update to update.
+struct Sample {
+  std::vector<uint32_t> slot;        // place in the ring
+  std::vector<uint64_t> generation;  // insertion number of the row: names it for ever
+  std::vector<float> weight;         // importance weight, ≤ 1
+};
+
+// What became of priority updates.
+struct PriorityUpdates {
+  uint64_t applied = 0;
+  uint64_t stale = 0;  // the row was overwritten since it was sampled
+};
+
+// Values that were refused as a priority; the row keeps the one it had.
+struct PriorityRejects {
+  uint64_t nan = 0;
+  uint64_t positive_infinity = 0;
+  uint64_t negative_infinity = 0;
+  uint64_t negative = 0;
+
+  uint64_t total() const { return nan + positive_infinity + negative_infinity + negative; }
+};
+
+// Prioritised replay, proportional variant (arXiv:1511.05952): a ring of rows by insertion, a leaf
+// (|td| + epsilon)^alpha for each, P(i) = leaf_i / Σ leaf, weight (N·P(i))^−β over the largest of
+// all rows (global minimum of P). Sampling is stratified. All leaves zero: uniform, weights 1. One
+// thread. Memory: bytes_per_row() a row plus two trees of 16 bytes a power-of-two leaf.
+class Replay {
+ public:
+  explicit Replay(ReplayOptions options);
+
+  // Bytes that a replay of `capacity` rows takes.
+  static uint64_t BytesOf(uint64_t capacity);
+
+  uint64_t size() const { return inserted_ < options_.capacity ? inserted_ : options_.capacity; }
+  uint64_t capacity() const { return options_.capacity; }
+  // Rows ever inserted; also the generation of the next row.
+  uint64_t inserted() const { return inserted_; }
+
+  // The oldest rows make room. A row whose td is refused as a priority starts with the mean leaf,
+  // or 1 in an empty replay. O(rows).
+  void Insert(std::span<const ReplayRow> rows);
+
+  // β for the given number of updates, linear from beta_start to beta_end.
+  double BetaAt(uint64_t updates) const;
+
+  // `count` draws, one from each of `count` equal parts of the mass. Size must be ≥ 1.
+  void Draw(size_t count, double beta, Sample& sample);
+
+  // |td| of sampled rows, by (slot, generation).
+  PriorityUpdates Update(std::span<const uint32_t> slot, std::span<const uint64_t> generation,
+                         std::span<const float> td);
+
+  const ReplayRow& row(uint32_t slot) const { return rows_[slot]; }
+  double leaf(uint32_t slot) const { return sums_.leaf(slot); }
+  double total() const { return sums_.root(); }
+  const PriorityRejects& rejects() const { return rejects_; }
+
+ private:
+  // The leaf of a |td|, or a negative number (counted) when it is refused.
+  double LeafOf(double td);
+  double Uniform();
+  uint64_t OldestGeneration() const { return inserted_ - size(); }
+
+  const ReplayOptions options_;
+  std::vector<ReplayRow> rows_;
+  SumTree sums_;
+  MinTree least_;  // of the positive leaves
+  uint64_t inserted_ = 0;
+  uint64_t random_state_;
+  PriorityRejects rejects_;
+  std::vector<double> leaves_;  // scratch of Insert
+};
+
+}  // namespace vixen::learner
