@@ -44,17 +44,18 @@ class Dataset {
     std::vector<float> targets;              // [T, 4] close, next_close, next_high, next_low
     std::vector<uint8_t> last;               // [T]
     std::vector<int64_t> timestamp;          // [T] ns UTC, start of the bar
-    Scaler scaler;
+    Scaler scaler;                           // left empty: 0 and 1, as of raw columns
     std::optional<uint64_t> train_rows;      // rows of the earlier side of a split by time
     std::string source;                      // where the bars came from, in words
     std::map<std::string, std::string> extra_metadata;
   };
 
   // Checks every rule of the specification ("Dataset", "Bad input"): widths, finite features, positive
-  // finite targets, next_* consistent with the next row, segments of ≥ 2 bars, final bar last. Errors
-  // are INVALID_ARGUMENT and name row, column and value.
+  // finite targets, next_* consistent with the next row, segments of ≥ 2 bars with rising timestamps,
+  // final bar last. Errors are INVALID_ARGUMENT and name row, column and value.
   static absl::StatusOr<std::shared_ptr<const Dataset>> Create(Parts parts);
-  // Maps and checks a file. Errors name the file. O(T·F).
+  // Maps and checks a file as Create does, and compares the stored fingerprints (DATA_LOSS). Errors
+  // name the file. O(T·F).
   static absl::StatusOr<std::shared_ptr<const Dataset>> Load(const std::string& path);
 
   // Temporary file, fsync, rename.
@@ -83,6 +84,7 @@ class Dataset {
 
  private:
   Dataset() = default;
+  absl::Status ReadFrom(base::TensorFile file);
   absl::Status Check() const;
   void ComputeFingerprints();
 
