@@ -274,6 +274,11 @@ absl::StatusOr<TensorHeader> ParseTensorHeader(std::string_view json, uint64_t r
   if (json.empty() || json.front() != '{') {
     return absl::InvalidArgumentError(StrCat(source, ": the header does not begin with {"));
   }
+  // The parser takes a zero byte for the end of its input, and would not look at what follows.
+  if (const size_t zero = json.find('\0'); zero != json.npos) {
+    return absl::InvalidArgumentError(
+        StrCat(source, ": header: not JSON at header byte ", zero, ": a zero byte"));
+  }
   HeaderHandler handler;
   if (!nlohmann::json::sax_parse(json.begin(), json.end(), &handler)) {
     return absl::InvalidArgumentError(StrCat(source, ": header: ", handler.fault));
