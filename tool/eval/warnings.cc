@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tool/eval/warnings.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "tool/format.h"
+
+namespace vixen::tool {
+namespace {
+
+constexpr double kFewTrades = 30;
+constexpr double kMostCostShare = 0.5;
+constexpr double kNoiseLevel = 0.05;
+constexpr double kOneActionShare = 0.95;
+
+void Add(Evaluation& evaluation, std::string text) {
+  evaluation.warnings.push_back(std::move(text));
+}
+
+void WarnOfRuin(Evaluation& evaluation) {
+  uint64_t ruined = 0;
+  for (const EvaluationPart& part : evaluation.parts) {
+    if (!part.ended_by_ruin) continue;
+    if (ruined++ == 0) {
+      const int64_t time = evaluation.series.time[part.first_step + part.steps - 1];
+      Add(evaluation,
+          absl::StrCat("Ruined at ", Time(time), ": the equity fell to the ruin level, ", "and ",
+                       Plural(part.end - part.begin - 1 - part.steps, "bar"),
+                       " of that part were not traded."));
+    }
+  }
+  if (ruined > 1) Add(evaluation, absl::StrCat("In all, ", ruined, " parts ended by ruin."));
+}
+
+void WarnOfCosts(Evaluation& evaluation) {
+  const Metrics& policy = evaluation.policy;
+  const double net = policy[MetricId::kTotalReturn].value.value_or(0) * evaluation.initial_capital;
+  const double costs = policy[MetricId::kCosts].value.value_or(0);
+  const double gross = net + costs;
+  if (gross > 0 && net <= 0) {
+    Add(evaluation, absl::StrCat("Costs eat the profit: ", Decimal(gross, 2), " before costs, ",
+                                 Decimal(costs, 2), " paid, ", Decimal(net, 2), " left."));
+  } else if (gross > 0 && costs / gross > kMostCostShare) {
+    Add(evaluation, absl::StrCat("Costs take ", Percent(costs / gross),
+                                 " of the profit before costs; a slightly worse fill reverses the "
+                                 "result."));
+  }
+}
+
+void WarnOfTiming(Evaluation& evaluation) {
+  const RandomTiming& timing = evaluation.random_timing;
+  if (timing.shifts == 0) {
+    Add(evaluation, absl::StrCat("Only ", Plural(evaluation.steps(), "step"),
+                                 ": too few to tell the result from chance."));
+  } else if (timing.as_good > kNoiseLevel) {
+    Add(evaluation,
+        absl::StrCat(
+            "The result is inside the noise of random timing: the same positions, moved to "
+            "other times, did at least as well in ",
+            Percent(timing.as_good), " of ", timing.shifts, " shifts."));
+  }
+}
+
+// Compares the market's direction over the quarters of the range.
+void WarnOfOneRegime(Evaluation& evaluation) {
+  const auto& series = evaluation.series;
+  const size_t n = evaluation.steps();
+  if (n < 8 || evaluation.parts.size() > 1) return;
+  int rising = 0;
+  for (size_t quarter = 0; quarter < 4; ++quarter) {
+    const double from =
+        quarter == 0 ? evaluation.parts[0].begin_price : series.close[quarter * n / 4 - 1];
+    rising += series.close[(quarter + 1) * n / 4 - 1] > from;
+  }
+  if (rising != 0 && rising != 4) return;
+  Add(evaluation, absl::StrCat("One regime only: the market ", rising == 4 ? "rose" : "fell",
+                               " in every quarter of this range; nothing is known about another."));
+}
+
+void WarnOfOneAction(Evaluation& evaluation) {
+  const auto& action = evaluation.action;
+  const auto most = std::max_element(action.begin(), action.end());
+  const double share =
+      static_cast<double>(*most) / static_cast<double>(std::max<uint64_t>(evaluation.steps(), 1));
+  if (share < kOneActionShare) return;
+  Add(evaluation, absl::StrCat("The policy hardly decides: action ", most - action.begin(), " in ",
+                               Percent(share), " of the steps."));
+}
+
+bool TimesGoBack(const EvaluationSeries& series) {
+  return !std::is_sorted(series.time.begin(), series.time.end());
+}
+
+void WarnOfCalendar(Evaluation& evaluation) {
+  const auto& series = evaluation.series;
+  const Annualisation& annualisation = evaluation.annualisation;
+  if (TimesGoBack(series)) {
+    Add(evaluation, absl::StrCat("The ", evaluation.parts.size(),
+                                 " parts overlap in time (several instruments): "
+                                 "the curve trades them one after another, which nobody can do."));
+  }
+  if (evaluation.calendar != "24x7" || annualisation.how.rfind("calendar", 0) != 0) return;
+  if (annualisation.years * 365.25 < 14) return;
+  const auto weekend = [](int64_t time) {
+    const int64_t day = (time / 86'400'000'000'000 + 4) % 7;  // 1970-01-01 was a Thursday
+    return day == 6;
+  };
+  if (std::none_of(series.time.begin(), series.time.end(), weekend)) {
+    Add(evaluation,
+        "No bar falls on a Saturday, but the year is counted as 24x7: --calendar equity, fx or "
+        "futures gives the right Sharpe ratio.");
+  }
+}
+
+}  // namespace
+
+void AddWarnings(Evaluation& evaluation) {
+  WarnOfRuin(evaluation);
+  const Metrics& policy = evaluation.policy;
+  const double closed = policy[MetricId::kClosedTrades].value.value_or(0);
+  if (closed == 0 && policy[MetricId::kOpenTrades].value.value_or(0) == 0) {
+    Add(evaluation, "The policy never traded: it stayed flat.");
+  } else if (closed < kFewTrades) {
+    Add(evaluation,
+        absl::StrCat("Few trades: ", Plural(static_cast<uint64_t>(closed), "closed trade"),
+                     "; win rate, profit factor and expectancy mean little below ", kFewTrades,
+                     "."));
+  }
+  WarnOfCosts(evaluation);
+  WarnOfTiming(evaluation);
+  WarnOfOneRegime(evaluation);
+  WarnOfOneAction(evaluation);
+  WarnOfCalendar(evaluation);
+  if (evaluation.reward_equity_correlation.has_value() &&
+      *evaluation.reward_equity_correlation < 0) {
+    Add(evaluation,
+        absl::StrFormat(
+            "The reward rose while the equity fell (correlation %.2f): the policy is paid "
+            "for something other than profit.",
+            *evaluation.reward_equity_correlation));
+  }
+}
+
+}  // namespace vixen::tool
