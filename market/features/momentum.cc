@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+
+#include "market/features/families.h"
+
+namespace vixen::market {
+namespace {
+
+// g/(g + l) of Wilder's averages of gains and losses, from n; ½ when nothing moved.
+Series RelativeStrength(const Segment& bars, size_t n) {
+  const auto close = bars.close;
+  const Series gain = Wilder(
+      Series::Of(1, bars.size(), [&](size_t k) { return std::max(close[k] - close[k - 1], 0.0); }),
+      n);
+  const Series loss =
+      Wilder(Series::Of(1, bars.size(),
+                        [&](size_t k) { return std::max(-(close[k] - close[k - 1]), 0.0); }),
+             n);
+  return Series::Of(n, bars.size(), [&](size_t k) {
+    const double both = gain[k] + loss[k];
+    return PriceIsZero(both, close[k]) ? 0.5 : gain[k] / both;
+  });
+}
+
+void FillRelativeStrength(const Segment& bars, FeatureSink& sink) {
+  const Series rsi14 = RelativeStrength(bars, 14), rsi5 = RelativeStrength(bars, 5);
+  sink.Fill(24, [&](size_t k) { return 2 * rsi14[k] - 1; });
+  sink.Fill(25, [&](size_t k) { return 2 * rsi5[k] - 1; });
+  const Series highest = WindowMax(rsi14, 14), lowest = WindowMin(rsi14, 14);
+  sink.Fill(28, [&](size_t k) {
+    const double height = highest[k] - lowest[k];
+    return RatioIsZero(height) ? 0 : 2 * (rsi14[k] - lowest[k]) / height - 1;
+  });
+}
+
+void FillStochastic(const Segment& bars, FeatureSink& sink) {
+  const Series high = WindowMax(bars.high, 14), low = WindowMin(bars.low, 14);
+  const Series fast = Series::Of(13, bars.size(), [&](size_t k) {
+    const double height = high[k] - low[k];
+    return PriceIsZero(height, bars.close[k]) ? 0.5 : (bars.close[k] - low[k]) / height;
+  });
+  const Series slow = WindowMean(fast, 3), signal = WindowMean(slow, 3);
+  sink.Fill(26, [&](size_t k) { return 2 * slow[k] - 1; });
+  sink.Fill(27, [&](size_t k) { return 2 * signal[k] - 1; });
+}
+
+void FillCommodityChannel(const Segment& bars, FeatureSink& sink) {
+  const Series typical = TypicalPrice(bars), mean = WindowMean(typical, 20);
+  const Series deviation = WindowMeanAbsoluteDeviation(typical, mean, 20);
+  sink.Fill(29, [&](size_t k) {
+    return PriceIsZero(deviation[k], bars.close[k]) ? 0
+                                                    : (typical[k] - mean[k]) / (3 * deviation[k]);
+  });
+}
+
+void FillMoneyFlow(const Segment& bars, FeatureSink& sink) {
+  if (!bars.has_volume) {
+    sink.Fill(30, [](size_t) { return 0.0; });
+    return;
+  }
+  const Series typical = TypicalPrice(bars);
+  // The bar's money flow when its typical price moved into `direction`, else 0.
+  const auto flow = [&](double direction) {
+    return WindowSum(Series::Of(1, bars.size(),
+                                [&](size_t k) {
+                                  const double move = typical[k] - typical[k - 1];
+                                  const bool counts =
+                                      move * direction > 0 && !PriceIsZero(move, bars.close[k]);
+                                  return counts ? typical[k] * bars.volume[k] : 0.0;
+                                }),
+                     14);
+  };
+  const Series in = flow(1), out = flow(-1);
+  sink.Fill(30, [&](size_t k) {
+    const double both = in[k] + out[k];
+    return both == 0 ? 0 : (in[k] - out[k]) / both;
+  });
+}
+
+void FillUltimateOscillator(const Segment& bars, FeatureSink& sink) {
+  const auto close = bars.close;
+  const Series true_range = TrueRange(bars);
+  const Series pressure = Series::Of(
+      1, bars.size(), [&](size_t k) { return close[k] - std::min(bars.low[k], close[k - 1]); });
+  const auto share = [&](size_t n) {
+    const Series pressures = WindowSum(pressure, n), ranges = WindowSum(true_range, n);
+    return Series::Of(n, bars.size(), [&](size_t k) {
+      return PriceIsZero(ranges[k], close[k]) ? 0.5 : pressures[k] / ranges[k];
+    });
+  };
+  const Series q7 = share(7), q14 = share(14), q28 = share(28);
+  sink.Fill(31, [&](size_t k) { return 2 * (4 * q7[k] + 2 * q14[k] + q28[k]) / 7 - 1; });
+}
+
+}  // namespace
+
+void FillMomentumFeatures(const Segment& bars, FeatureSink& sink) {
+  FillRelativeStrength(bars, sink);
+  FillStochastic(bars, sink);
+  FillCommodityChannel(bars, sink);
+  FillMoneyFlow(bars, sink);
+  FillUltimateOscillator(bars, sink);
+}
+
+}  // namespace vixen::market

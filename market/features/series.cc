@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "market/features/series.h"
+
+#include <algorithm>
+
+namespace vixen::market {
+namespace {
+
+// Bars whose windows are summed side by side; the partial sums stay in the first-level cache.
+constexpr size_t kBlock = 512;
+
+// out[k] = finish(Σ_j term(k, place of the j-th oldest value, j), k).
+template <typename Term, typename Finish>
+Series OverWindows(SeriesView x, size_t n, Term term, Finish finish) {
+  Series out(x.from + n - 1, x.size());
+  double sums[kBlock];
+  for (size_t begin = out.from(); begin < out.size(); begin += kBlock) {
+    const size_t count = std::min(kBlock, out.size() - begin);
+    std::fill_n(sums, count, 0.0);
+    for (size_t j = 0; j < n; ++j) {
+      for (size_t i = 0; i < count; ++i) sums[i] += term(begin + i, begin + i + 1 - n + j, j);
+    }
+    for (size_t i = 0; i < count; ++i) out[begin + i] = finish(sums[i], begin + i);
+  }
+  return out;
+}
+
+// Calls emit(k, place) with the place of the window's extreme value; `beats(a, b)`: a is at least
+// as extreme as b. A queue of candidates, each more extreme than all after it: O(size).
+template <typename Beats, typename Emit>
+void SlideExtreme(SeriesView x, size_t n, Beats beats, Emit emit) {
+  std::vector<size_t> candidates(x.size());
+  size_t head = 0, tail = 0;
+  for (size_t k = x.from; k < x.size(); ++k) {
+    while (tail > head && beats(x[k], x[candidates[tail - 1]])) --tail;
+    candidates[tail++] = k;
+    if (candidates[head] + n <= k) ++head;
+    if (k + 1 >= x.from + n) emit(k, candidates[head]);
+  }
+}
+
+constexpr auto kAtLeast = [](double a, double b) { return a >= b; };
+constexpr auto kAtMost = [](double a, double b) { return a <= b; };
+
+template <typename Beats>
+Series ExtremeValue(SeriesView x, size_t n, Beats beats) {
+  Series out(x.from + n - 1, x.size());
+  SlideExtreme(x, n, beats, [&](size_t k, size_t place) { out[k] = x[place]; });
+  return out;
+}
+
+template <typename Beats>
+Series BarsSinceExtreme(SeriesView x, size_t n, Beats beats) {
+  Series out(x.from + n - 1, x.size());
+  SlideExtreme(x, n, beats,
+               [&](size_t k, size_t place) { out[k] = static_cast<double>(k - place); });
+  return out;
+}
+
+double MeanOfFirst(SeriesView x, size_t n) {
+  double sum = 0;
+  for (size_t k = x.from; k < x.from + n; ++k) sum += x[k];
+  return sum / static_cast<double>(n);
+}
+
+}  // namespace
+
+Series WindowSum(SeriesView x, size_t n) {
+  const double* values = x.values.data();
+  return OverWindows(
+      x, n, [values](size_t, size_t place, size_t) { return values[place]; },
+      [](double sum, size_t) { return sum; });
+}
+
+Series WindowMean(SeriesView x, size_t n) {
+  const double* values = x.values.data();
+  return OverWindows(
+      x, n, [values](size_t, size_t place, size_t) { return values[place]; },
+      [n](double sum, size_t) { return sum / static_cast<double>(n); });
+}
+
+Series WindowDeviation(SeriesView x, const Series& mean, size_t n) {
+  const double* values = x.values.data();
+  const double* means = &static_cast<SeriesView>(mean).values[0];
+  return OverWindows(
+      x, n,
+      [values, means](size_t k, size_t place, size_t) {
+        const double difference = values[place] - means[k];
+        return difference * difference;
+      },
+      [n](double sum, size_t) { return std::sqrt(sum / static_cast<double>(n)); });
+}
+
+Series WindowMeanAbsoluteDeviation(SeriesView x, const Series& mean, size_t n) {
+  const double* values = x.values.data();
+  const double* means = &static_cast<SeriesView>(mean).values[0];
+  return OverWindows(
+      x, n,
+      [values, means](size_t k, size_t place, size_t) {
+        return std::abs(values[place] - means[k]);
+      },
+      [n](double sum, size_t) { return sum / static_cast<double>(n); });
+}
+
+Series WindowSlopeNumerator(SeriesView x, size_t n) {
+  const double* values = x.values.data();
+  const double middle = static_cast<double>(n - 1) / 2;
+  return OverWindows(
+      x, n,
+      [values, middle](size_t, size_t place, size_t j) {
+        return (static_cast<double>(j) - middle) * (values[place] - values[place - j]);
+      },
+      [](double sum, size_t) { return sum; });
+}
+
+Series WindowMax(SeriesView x, size_t n) { return ExtremeValue(x, n, kAtLeast); }
+Series WindowMin(SeriesView x, size_t n) { return ExtremeValue(x, n, kAtMost); }
+Series BarsSinceMax(SeriesView x, size_t n) { return BarsSinceExtreme(x, n, kAtLeast); }
+Series BarsSinceMin(SeriesView x, size_t n) { return BarsSinceExtreme(x, n, kAtMost); }
+
+Series EmaFrom(SeriesView x, size_t from, double seed, double factor) {
+  Series out(from, x.size());
+  double average = seed;
+  for (size_t k = from; k < x.size(); ++k) {
+    if (k > from) average = average + (x[k] - average) * factor;
+    out[k] = average;
+  }
+  return out;
+}
+
+Series Ema(SeriesView x, size_t n) {
+  return EmaFrom(x, x.from + n - 1, MeanOfFirst(x, n), 2.0 / static_cast<double>(n + 1));
+}
+
+Series Wilder(SeriesView x, size_t n) {
+  const double width = static_cast<double>(n);
+  Series out(x.from + n - 1, x.size());
+  double average = MeanOfFirst(x, n);
+  for (size_t k = out.from(); k < out.size(); ++k) {
+    if (k > out.from()) average = (average * (width - 1) + x[k]) / width;
+    out[k] = average;
+  }
+  return out;
+}
+
+}  // namespace vixen::market
