@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "server/stream/group.h"
+
+namespace vixen::server {
+
+struct DeliveryOptions {
+  uint64_t run_id = 0;
+  uint32_t retain_batches = 8;
+  int64_t max_credit = 64;
+  uint32_t max_groups = 64;
+};
+
+struct ConsumerOptions {
+  std::string group;
+  std::string consumer;
+  std::vector<SequenceRange> held;     // of this run; ascending
+  std::vector<SequenceRange> durable;  // of this run; ascending
+  // Called without any lock held, from any thread, whenever the stream may have something to do.
+  std::function<void()> wake;
+};
+
+struct OpenedStream {
+  StreamId id = 0;
+  uint64_t next_sequence = 0;
+};
+
+// The books of one group at one moment. offered = durable + acknowledged + in_flight + retained +
+// dropped_overflow + dropped_lost.
+struct Sheet {
+  std::string group;
+  Tally offered, durable, acknowledged, in_flight, retained;
+  Tally dropped_overflow, dropped_lost, not_offered;
+};
+
+// Who gets which batch of one policy, and what became of it: groups with competing consumers,
+// credit, acknowledgement, resending, retention. Knows nothing of gRPC. Thread-safe; calls never
+// block for long. Statuses are those of the Collect grammar (actor.proto).
+class Delivery {
+ public:
+  // One launch's credit: which stream of which group pays for it.
+  struct Ticket {
+    std::map<Group*, StreamId> reserved;
+  };
+
+  // `on_change` is called without a lock held when a launch may have become possible.
+  Delivery(const DeliveryOptions& options, std::function<void()> on_change)
+      : options_(options), on_change_(std::move(on_change)) {}
+
+  absl::StatusOr<OpenedStream> Open(ConsumerOptions options);
+  // Idempotent. What the stream had unsent or unacknowledged goes back to its group.
+  void Close(StreamId id);
+
+  absl::Status AddCredit(StreamId id, int64_t n);
+  // No more launches for this stream: its free credit is void, what is reserved still comes.
+  void StopCredit(StreamId id);
+  absl::Status Acknowledge(StreamId id, uint64_t run_id, uint64_t sequence);
+  absl::Status MarkDurable(StreamId id, uint64_t run_id, const std::vector<SequenceRange>& ranges);
+
+  // The next batch to send, from then on in flight; nullopt when nothing is ready.
+  std::optional<Outgoing> Take(StreamId id);
+  // Nothing ready and nothing reserved: a stream that got all that it will get.
+  bool Idle(StreamId id) const;
+
+  // The collector's side. nullopt: no group can pay.
+  std::optional<Ticket> Reserve();
+  // `batch` has sequence next_sequence().
+  void Publish(const Ticket& ticket, std::shared_ptr<const FinishedBatch> batch);
+  // The launch failed: credit goes back, no sequence is used.
+  void Discard(const Ticket& ticket);
+  uint64_t next_sequence() const;
+
+  bool HasCredit() const;
+  size_t streams() const;
+  // For draining: as StopCredit on every stream, also on those that open later.
+  void StopAllCredit();
+  std::vector<Sheet> Sheets() const;
+
+ private:
+  Group* Find(StreamId id) const;
+  std::vector<std::function<void()>> CollectWakes();
+  // Runs `change` under the lock, then wakes whom it concerns.
+  template <typename Change>
+  auto Locked(Change&& change);
+
+  const DeliveryOptions options_;
+  const std::function<void()> on_change_;
+  mutable std::mutex mutex_;
+  std::map<std::string, std::unique_ptr<Group>> groups_;  // never removed: the books stay
+  std::map<StreamId, Group*> streams_;
+  StreamId last_stream_ = 0;
+  uint64_t next_sequence_ = 0;
+  bool stopped_ = false;
+};
+
+}  // namespace vixen::server

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/stream/group.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "base/status_macros.h"
+#include "base/str_cat.h"
+
+namespace vixen::server {
+namespace {
+
+constexpr uint64_t kEverything = std::numeric_limits<uint64_t>::max();
+
+}  // namespace
+
+uint32_t Group::ConsumerIndex(const std::string& consumer) {
+  return consumers_.emplace(consumer, static_cast<uint32_t>(consumers_.size() + 1)).first->second;
+}
+
+bool Group::HasConsumer(const std::string& consumer) const {
+  const auto found = consumers_.find(consumer);
+  if (found == consumers_.end()) return false;
+  return std::any_of(streams_.begin(), streams_.end(),
+                     [&](const auto& entry) { return entry.second.consumer == found->second; });
+}
+
+bool Group::HasCredit() const {
+  return std::any_of(streams_.begin(), streams_.end(),
+                     [](const auto& entry) { return entry.second.credit > 0; });
+}
+
+void Group::Open(StreamId id, const std::string& consumer, std::function<void()> wake) {
+  Stream& stream = streams_[id];
+  stream.consumer = ConsumerIndex(consumer);
+  stream.wake = std::move(wake);
+}
+
+void Group::Reconcile(StreamId id, const std::vector<SequenceRange>& held) {
+  const uint32_t consumer = streams_.at(id).consumer;
+  // To hold a batch is to have acknowledged it, also when the message itself was lost on the way.
+  for (auto kept = kept_.begin(); kept != kept_.end();) {
+    const uint64_t sequence = (kept++)->first;
+    const bool listed = std::any_of(held.begin(), held.end(), [&](const SequenceRange& range) {
+      return range.first <= sequence && sequence <= range.last;
+    });
+    if (listed && ledger_.Find(sequence)->sent) SetAcknowledged(sequence, consumer);
+  }
+  uint64_t unlisted = 0;
+  const auto lose = [consumer](const SequenceRecord& record) {
+    SequenceRecord lost = record;
+    if (record.place == Place::kAcknowledged && record.consumer == consumer) {
+      lost.place = Place::kDroppedLost;
+      lost.consumer = 0;
+    }
+    return lost;
+  };
+  for (const SequenceRange& range : held) {
+    if (range.first > unlisted) ledger_.Update(unlisted, range.first - 1, lose);
+    ledger_.Update(range.first, range.last, [consumer](const SequenceRecord& record) {
+      SequenceRecord changed = record;
+      if (record.place == Place::kDroppedOverflow && record.sent) {
+        changed.place = Place::kAcknowledged;
+        changed.consumer = consumer;
+      }
+      return changed;
+    });
+    if (range.last == kEverything) return;
+    unlisted = range.last + 1;
+  }
+  ledger_.Update(unlisted, kEverything, lose);
+}
+
+void Group::Close(StreamId id) {
+  const auto found = streams_.find(id);
+  if (found == streams_.end()) return;
+  const uint32_t consumer = found->second.consumer;
+  streams_.erase(found);
+  for (auto& [sequence, kept] : kept_) {
+    if (kept.stream != id) continue;
+    kept.stream = 0;
+    SequenceRecord record = *ledger_.Find(sequence);
+    record.place = Place::kRetained;
+    record.consumer = 0;
+    ledger_.Set(sequence, record);
+  }
+  // What is still in flight to this consumer has no copy here any more.
+  ledger_.Update(0, kEverything, [consumer](const SequenceRecord& record) {
+    SequenceRecord changed = record;
+    if (record.place == Place::kInFlight && record.consumer == consumer) {
+      changed.place = Place::kDroppedOverflow;
+      changed.consumer = 0;
+    }
+    return changed;
+  });
+  EnforceRetention();
+  AssignWaiting();
+}
+
+absl::Status Group::AddCredit(StreamId id, int64_t n) {
+  Stream& stream = streams_.at(id);
+  if (n < 1) {
+    return absl::InvalidArgumentError(base::StrCat("credit.n is ", n, ", 1 or more is needed"));
+  }
+  if (stream.stopped) return absl::OkStatus();
+  if (n > max_credit_ - stream.credit) {
+    return absl::InvalidArgumentError(base::StrCat(
+        "credit.n ", n, " on a balance of ", stream.credit, " is above max_credit ", max_credit_));
+  }
+  stream.credit += n;
+  AssignWaiting();
+  return absl::OkStatus();
+}
+
+void Group::StopCredit(StreamId id) {
+  const auto found = streams_.find(id);
+  if (found == streams_.end()) return;
+  found->second.credit = 0;
+  found->second.stopped = true;
+  Wake(found->second);
+}
+
+void Group::StopAllCredit() {
+  for (auto& [id, stream] : streams_) StopCredit(id);
+}
+
+// Frees the group's copy, and gives back the credit when it was assigned but not taken.
+void Group::Release(uint64_t sequence) {
+  const auto kept = kept_.find(sequence);
+  if (kept == kept_.end()) return;
+  const auto stream = streams_.find(kept->second.stream);
+  if (stream != streams_.end() && stream->second.ready.erase(sequence) != 0) {
+    if (!stream->second.stopped) ++stream->second.credit;
+    Wake(stream->second);
+  }
+  kept_.erase(kept);
+}
+
+void Group::SetAcknowledged(uint64_t sequence, uint32_t consumer) {
+  Release(sequence);
+  SequenceRecord record = *ledger_.Find(sequence);
+  record.place = Place::kAcknowledged;
+  record.consumer = consumer;
+  ledger_.Set(sequence, record);
+}
+
+absl::Status Group::Acknowledge(StreamId id, uint64_t sequence) {
+  const std::optional<SequenceRecord> record = ledger_.Find(sequence);
+  if (!record || !record->sent) {
+    return absl::NotFoundError(
+        base::StrCat("batch ", sequence, " was never sent to group \"", name_, "\""));
+  }
+  switch (record->place) {
+    case Place::kRetained:
+    case Place::kInFlight:
+    case Place::kDroppedOverflow:
+      SetAcknowledged(sequence, streams_.at(id).consumer);
+      AssignWaiting();
+      break;
+    case Place::kNotOffered:
+    case Place::kAcknowledged:
+    case Place::kDurable:
+    case Place::kDroppedLost:
+      break;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Group::CheckSent(const std::vector<SequenceRange>& ranges) const {
+  for (const SequenceRange& range : ranges) {
+    if (!ledger_.All(range.first, range.last,
+                     [](const SequenceRecord& record) { return record.sent; })) {
+      return absl::NotFoundError(base::StrCat("not all batches of ", range.first, " to ",
+                                              range.last, " were sent to group \"", name_, "\""));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Group::MarkDurable(const std::vector<SequenceRange>& ranges) {
+  VIXEN_RETURN_IF_ERROR(CheckSent(ranges));
+  for (const SequenceRange& range : ranges) {
+    for (auto kept = kept_.lower_bound(range.first);
+         kept != kept_.end() && kept->first <= range.last;) {
+      Release((kept++)->first);
+    }
+    ledger_.Update(range.first, range.last, [](const SequenceRecord& record) {
+      SequenceRecord changed = record;
+      if (record.place != Place::kDroppedLost) {
+        changed.place = Place::kDurable;
+        changed.consumer = 0;
+      }
+      return changed;
+    });
+  }
+  AssignWaiting();
+  return absl::OkStatus();
+}
+
+std::optional<Outgoing> Group::Take(StreamId id) {
+  const auto found = streams_.find(id);
+  if (found == streams_.end() || found->second.ready.empty()) return std::nullopt;
+  Stream& stream = found->second;
+  const uint64_t sequence = *stream.ready.begin();
+  stream.ready.erase(stream.ready.begin());
+  Kept& kept = kept_.at(sequence);
+  SequenceRecord record = *ledger_.Find(sequence);
+  record.place = Place::kInFlight;
+  record.sent = true;
+  record.consumer = stream.consumer;
+  ledger_.Set(sequence, record);
+  return Outgoing{kept.batch, ++kept.deliveries};
+}
+
+bool Group::Idle(StreamId id) const {
+  const auto found = streams_.find(id);
+  return found == streams_.end() || (found->second.reserved == 0 && found->second.ready.empty());
+}
+
+// The stream with the most free credit, the longest unserved of equals.
+Group::Stream* Group::StreamWithCredit(StreamId* id) {
+  Stream* best = nullptr;
+  for (auto& [candidate_id, candidate] : streams_) {
+    if (candidate.credit < 1) continue;
+    const bool better =
+        best == nullptr || candidate.credit > best->credit ||
+        (candidate.credit == best->credit && candidate.last_served < best->last_served);
+    if (!better) continue;
+    best = &candidate;
+    *id = candidate_id;
+  }
+  return best;
+}
+
+// Batches that wait for a stream, assigned or not, and launches under way for this group.
+uint64_t Group::Backlog() const {
+  uint64_t backlog = ledger_.tally(Place::kRetained).batches;
+  for (const auto& [id, stream] : streams_) backlog += stream.reserved;
+  return backlog;
+}
+
+std::optional<StreamId> Group::Reserve() {
+  if (Backlog() >= retain_batches_) return std::nullopt;
+  StreamId id = 0;
+  Stream* stream = StreamWithCredit(&id);
+  if (stream == nullptr) return std::nullopt;
+  --stream->credit;
+  ++stream->reserved;
+  stream->last_served = ++served_;
+  return id;
+}
+
+void Group::ReturnReservation(StreamId id) {
+  const auto found = streams_.find(id);
+  if (found == streams_.end()) return;
+  Stream& stream = found->second;
+  --stream.reserved;
+  if (!stream.stopped) ++stream.credit;
+  AssignWaiting();
+  Wake(stream);
+}
+
+void Group::Publish(std::optional<StreamId> reserved_by,
+                    const std::shared_ptr<const FinishedBatch>& batch) {
+  if (!reserved_by) {
+    ledger_.Append({.place = Place::kNotOffered, .rows = batch->rows()});
+    return;
+  }
+  const uint64_t sequence = batch->sequence();
+  ledger_.Append({.place = Place::kRetained, .rows = batch->rows()});
+  Kept& kept = kept_[sequence];
+  kept.batch = batch;
+  if (const auto found = streams_.find(*reserved_by); found != streams_.end()) {
+    Stream& stream = found->second;
+    --stream.reserved;
+    stream.ready.insert(sequence);
+    kept.stream = *reserved_by;
+    Wake(stream);
+  }
+  EnforceRetention();
+  AssignWaiting();
+}
+
+void Group::AssignWaiting() {
+  for (auto& [sequence, kept] : kept_) {
+    if (kept.stream != 0) continue;
+    StreamId id = 0;
+    Stream* stream = StreamWithCredit(&id);
+    if (stream == nullptr) return;
+    --stream->credit;
+    stream->last_served = ++served_;
+    stream->ready.insert(sequence);
+    kept.stream = id;
+    Wake(*stream);
+  }
+}
+
+void Group::EnforceRetention() {
+  while (kept_.size() > retain_batches_) {
+    const auto waiting = std::find_if(kept_.begin(), kept_.end(),
+                                      [](const auto& entry) { return entry.second.stream == 0; });
+    if (waiting != kept_.end()) {
+      SequenceRecord record = *ledger_.Find(waiting->first);
+      record.place = Place::kDroppedOverflow;
+      ledger_.Set(waiting->first, record);
+      kept_.erase(waiting);
+      continue;
+    }
+    // None waits: the oldest in flight loses its copy. It stays in flight in the books, and can be
+    // acknowledged, but no longer be sent again.
+    const auto sent = std::find_if(kept_.begin(), kept_.end(), [this](const auto& entry) {
+      return ledger_.Find(entry.first)->place == Place::kInFlight;
+    });
+    if (sent == kept_.end()) return;
+    kept_.erase(sent);
+  }
+}
+
+std::vector<std::function<void()>> Group::TakeWakes() { return std::exchange(wakes_, {}); }
+
+}  // namespace vixen::server
