@@ -17,7 +17,7 @@ bool AllFinite(const float* values) {
 
 }  // namespace
 
-NStepBuilder::NStepBuilder(NStepOptions options, uint64_t bars) : options_(options), bars_(bars) {}
+NStepBuilder::NStepBuilder(NStepOptions options) : options_(options) {}
 
 RowRejects NStepBuilder::Add(uint64_t launch, const LaunchRows& rows, std::vector<ReplayRow>& out) {
   const bool continues =
@@ -42,7 +42,9 @@ RowRejects NStepBuilder::Add(uint64_t launch, const LaunchRows& rows, std::vecto
                           AllFinite(rows.next_portfolio + i * kPortfolioFeatures) &&
                           std::isfinite(rows.reward[i]) && std::isfinite(rows.td[i]) &&
                           rows.td[i] >= 0.0f;
-      const bool in_range = uint64_t{rows.bar[i]} + 1 < bars_ && rows.action[i] < kernels::kActions;
+      const bool in_range = uint64_t{rows.bar[i]} + 1 < options_.bars &&
+                            rows.action[i] < kernels::kActions &&
+                            ((options_.allowed_actions >> rows.action[i]) & 1) != 0;
       if (!finite || !in_range) {
         ++(finite ? rejects.out_of_range : rejects.non_finite);
         CloseAll(tail, out);

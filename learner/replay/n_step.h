@@ -15,12 +15,14 @@ struct NStepOptions {
   bool cut_exploratory = true;  // a window ends before a later exploratory row
   bool carry_over = false;      // windows span consecutive launches
   double reward_scale = 1.0;    // other than 1 only as a planted fault
+  uint64_t bars = 0;            // of the dataset
+  uint64_t allowed_actions = (uint64_t{1} << kernels::kActions) - 1;  // bit a: action a may occur
 };
 
 // Why rows of a launch were not taken.
 struct RowRejects {
   uint64_t non_finite = 0;    // NaN or infinity in a float column, or a negative td
-  uint64_t out_of_range = 0;  // bar or action outside the dataset or the action set
+  uint64_t out_of_range = 0;  // bar outside the dataset, or an action that is not allowed
 
   uint64_t total() const { return non_finite + out_of_range; }
 };
@@ -32,8 +34,7 @@ struct RowRejects {
 // it can close or once it is known that launch k+1 will not come. One object a run; one thread.
 class NStepBuilder {
  public:
-  // `bars` is the dataset's length: rows outside it are rejected.
-  NStepBuilder(NStepOptions options, uint64_t bars);
+  explicit NStepBuilder(NStepOptions options);
 
   // Appends the rows that became complete to `out`, slot by slot, each slot in time order. A
   // rejected row cuts the windows before it. O(rows · n). `launch` is the batch's number in its
@@ -59,7 +60,6 @@ class NStepBuilder {
   void CloseAll(Tail& tail, std::vector<ReplayRow>& out) const;
 
   const NStepOptions options_;
-  const uint64_t bars_;
   std::vector<Tail> tails_;  // [N]
   uint64_t next_launch_ = 0;
   size_t pending_rows_ = 0;

@@ -10,30 +10,15 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// SplitMix64: the state is a counter, so a checkpoint of one number resumes the sequence.
-uint64_t NextRandom(uint64_t& state) {
-  uint64_t z = (state += 0x9E3779B97F4A7C15ULL);
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
-  return z ^ (z >> 31);
-}
-
 }  // namespace
 
 Replay::Replay(ReplayOptions options)
-    : options_(options),
-      sums_(options.capacity),
-      least_(options.capacity),
-      random_state_(options.seed) {
+    : options_(options), sums_(options.capacity), least_(options.capacity), random_(options.seed) {
   rows_.resize(options_.capacity);
 }
 
 uint64_t Replay::BytesOf(uint64_t capacity) {
   return capacity * sizeof(ReplayRow) + 2 * 2 * sizeof(double) * std::bit_ceil(capacity);
-}
-
-double Replay::Uniform() {
-  return static_cast<double>(NextRandom(random_state_) >> 11) * 0x1.0p-53;
 }
 
 double Replay::LeafOf(double td) {
@@ -93,7 +78,7 @@ void Replay::Draw(size_t count, double beta, Sample& sample) {
   const bool uniform = !(total > 0.0);
   const double least = least_.root();
   for (size_t j = 0; j < count; ++j) {
-    const double u = (static_cast<double>(j) + Uniform()) / static_cast<double>(count);
+    const double u = (static_cast<double>(j) + random_.Uniform()) / static_cast<double>(count);
     size_t slot = 0;
     double weight = 1.0;
     if (uniform) {

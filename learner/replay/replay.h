@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "learner/replay/random.h"
 #include "learner/replay/row.h"
 #include "learner/replay/segment_tree.h"
 
@@ -82,7 +83,6 @@ class Replay {
  private:
   // The leaf of a |td|, or a negative number (counted) when it is refused.
   double LeafOf(double td);
-  double Uniform();
   uint64_t OldestGeneration() const { return inserted_ - size(); }
 
   const ReplayOptions options_;
@@ -90,7 +90,7 @@ class Replay {
   SumTree sums_;
   MinTree least_;  // of the positive leaves
   uint64_t inserted_ = 0;
-  uint64_t random_state_;
+  SplitMix64 random_;
   PriorityRejects rejects_;
   std::vector<double> leaves_;  // scratch of Insert
 };

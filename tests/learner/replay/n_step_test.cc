@@ -57,7 +57,8 @@ struct Launch {
 };
 
 std::vector<ReplayRow> AddOne(NStepOptions options, const Launch& launch) {
-  NStepBuilder builder(options, kBars);
+  options.bars = kBars;
+  NStepBuilder builder(options);
   std::vector<ReplayRow> out;
   EXPECT_EQ(builder.Add(0, launch.rows(), out).total(), 0u);
   return out;
@@ -120,7 +121,7 @@ TEST(NStep, RejectsRowsThatAreNoNumbersOrOutsideAndCutsBeforeThem) {
   Launch launch(1, 6);
   launch.reward = {1, 1, std::numeric_limits<float>::quiet_NaN(), 1, 1, 1};
   launch.bar[4] = kBars - 1;  // no bar after it
-  NStepBuilder builder({.n = 4, .gamma = 0.5}, kBars);
+  NStepBuilder builder({.n = 4, .gamma = 0.5, .bars = kBars});
   std::vector<ReplayRow> out;
   const RowRejects rejects = builder.Add(0, launch.rows(), out);
   EXPECT_EQ(rejects.non_finite, 1u);
@@ -130,12 +131,22 @@ TEST(NStep, RejectsRowsThatAreNoNumbersOrOutsideAndCutsBeforeThem) {
   EXPECT_EQ(out[2].discount, 0.5f);
 }
 
+TEST(NStep, RejectsActionsThatAreNotAllowed) {
+  Launch launch(1, 3);
+  launch.action = {1, 2, 19};
+  NStepBuilder builder(
+      {.bars = kBars, .allowed_actions = (uint64_t{1} << 1) | (uint64_t{1} << 19)});
+  std::vector<ReplayRow> out;
+  EXPECT_EQ(builder.Add(0, launch.rows(), out).out_of_range, 1u);
+  EXPECT_EQ(out.size(), 2u);
+}
+
 TEST(NStep, SpansConsecutiveLaunchesWithCarryOverAndWaitsForThem) {
   Launch first(1, 2), second(1, 2);
   first.reward = {1, 2};
   second.reward = {4, 8};
   second.bar = {2, 3};
-  NStepBuilder builder({.n = 3, .gamma = 1.0, .carry_over = true}, kBars);
+  NStepBuilder builder({.n = 3, .gamma = 1.0, .carry_over = true, .bars = kBars});
   std::vector<ReplayRow> out;
   builder.Add(0, first.rows(), out);
   EXPECT_TRUE(out.empty());
@@ -151,7 +162,7 @@ TEST(NStep, ClosesOpenWindowsWhenTheNextLaunchIsNotTheNextOne) {
   Launch first(1, 2), later(1, 2);
   first.reward = {1, 2};
   later.reward = {4, 8};
-  NStepBuilder builder({.n = 3, .gamma = 1.0, .carry_over = true}, kBars);
+  NStepBuilder builder({.n = 3, .gamma = 1.0, .carry_over = true, .bars = kBars});
   std::vector<ReplayRow> out;
   builder.Add(0, first.rows(), out);
   builder.Add(2, later.rows(), out);
@@ -215,7 +226,7 @@ void CheckAgainstReference(uint32_t n, uint32_t steps, bool carry_over, double e
     }
   }
 
-  NStepBuilder builder({.n = n, .gamma = kGamma, .carry_over = carry_over}, kBars);
+  NStepBuilder builder({.n = n, .gamma = kGamma, .carry_over = carry_over, .bars = kBars});
   Replay replay({.capacity = 701});
   std::vector<ReplayRow> out;
   uint64_t compared = 0;

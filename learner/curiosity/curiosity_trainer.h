@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "kernels/nn/network.h"
+#include "learner/trainer/minibatch.h"
+
+namespace vixen::learner {
+
+struct CuriosityOptions {
+  kernels::Architecture architecture;
+  uint32_t batch_size = 128;
+  double learning_rate = 1e-3;
+  std::string device = "cpu";
+};
+
+// The forward model whose error is the curiosity reward: s[0..E) ‖ one-hot category → s'[0..E), one
+// hidden layer, mean squared error over rows and entries, Adam. One thread.
+class CuriosityTrainer {
+ public:
+  static absl::StatusOr<std::unique_ptr<CuriosityTrainer>> Create(
+      const CuriosityOptions& options, const kernels::Parameters& weights);
+  ~CuriosityTrainer();
+
+  CuriosityMinibatch& minibatch();
+  // One update from the minibatch; the loss. DATA_LOSS when it is not finite: nothing changed then.
+  absl::StatusOr<double> Update();
+  kernels::Parameters Export() const;
+
+ private:
+  struct State;
+  explicit CuriosityTrainer(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace vixen::learner

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// LibTorch types inside: included only by the trainers' own sources.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+
+namespace vixen::learner {
+
+struct OptimizerOptions {
+  double learning_rate = 5e-4;
+  double epsilon = 1e-5;
+  double weight_decay = 0;       // decoupled (AdamW)
+  double max_gradient_norm = 0;  // global; 0: no clipping
+};
+
+// Adam or, with weight decay, AdamW over one flat parameter tensor: one fused operation a step.
+class FlatOptimizer {
+ public:
+  FlatOptimizer(const OptimizerOptions& options, int64_t parameters, const at::Device& device);
+
+  at::Tensor& gradient() { return gradient_; }
+
+  // Clips the gradient by its global norm and steps `parameters`. Returns the norm before clipping;
+  // when it is not finite nothing is changed.
+  double Step(at::Tensor& parameters);
+
+ private:
+  const OptimizerOptions options_;
+  at::Tensor gradient_, first_moment_, second_moment_, steps_;
+};
+
+}  // namespace vixen::learner

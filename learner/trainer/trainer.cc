@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "learner/trainer/trainer.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
+
+#include <array>
+#include <cmath>
+#include <exception>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "learner/trainer/dueling_network.h"
+#include "learner/trainer/flat_optimizer.h"
+
+namespace vixen::learner {
+namespace {
+
+absl::Status TorchError(const std::exception& error) {
+  const std::string text = error.what();
+  return absl::InternalError(absl::StrCat("LibTorch: ", text.substr(0, text.find('\n'))));
+}
+
+}  // namespace
+
+struct Trainer::State {
+  explicit State(const TrainerOptions& o)
+      : options(o),
+        device(o.device),
+        batch(o.batch_size, o.architecture.state()),
+        online(o.architecture, o.actions, device),
+        target(o.architecture, o.actions, device),
+        optimizer({.learning_rate = o.learning_rate,
+                   .epsilon = o.adam_epsilon,
+                   .weight_decay = o.weight_decay,
+                   .max_gradient_norm = o.max_gradient_norm},
+                  online.parameter_count(), device),
+        online_rows(o.double_dqn ? 2 * int64_t{o.batch_size} : int64_t{o.batch_size}),
+        online_pass(o.architecture, online_rows, ActionCount(), device),
+        target_pass(o.architecture, o.batch_size, ActionCount(), device),
+        q_gradient(size_t{o.batch_size} * o.actions.size()),
+        column(o.batch_size),
+        abs_td(o.batch_size) {
+    states_host =
+        at::from_blob(batch.states.data(), {2 * int64_t{o.batch_size}, batch.state}, at::kFloat);
+    q_gradient_host =
+        at::from_blob(q_gradient.data(), {int64_t{o.batch_size}, ActionCount()}, at::kFloat);
+    column_of.fill(0);
+    for (size_t i = 0; i < o.actions.size(); ++i)
+      column_of[o.actions[i]] = static_cast<uint32_t>(i);
+  }
+
+  int64_t ActionCount() const { return static_cast<int64_t>(options.actions.size()); }
+
+  UpdateStatistics Loss(const at::Tensor& online_q, const at::Tensor& target_q);
+  void SyncTarget();
+
+  const TrainerOptions options;
+  const at::Device device;
+  Minibatch batch;
+  DuelingNetwork online, target;
+  FlatOptimizer optimizer;
+  const int64_t online_rows;
+  DuelingActivations online_pass, target_pass;
+  std::vector<float> q_gradient;  // [B, n]
+  std::vector<uint32_t> column;   // [B] of the taken action among the allowed
+  std::vector<float> abs_td;
+  std::array<uint32_t, kernels::kActions> column_of;
+  at::Tensor states_host, q_gradient_host;  // views of the vectors
+  uint64_t updates = 0;
+};
+
+// The loss stage is B·n numbers: on the host it costs less than its dozen tensor operations.
+UpdateStatistics Trainer::State::Loss(const at::Tensor& online_q, const at::Tensor& target_q) {
+  const uint32_t rows = options.batch_size;
+  const size_t n = options.actions.size();
+  const float* q = online_q.data_ptr<float>();
+  const float* next = target_q.data_ptr<float>();
+  for (uint32_t i = 0; i < rows; ++i) column[i] = column_of[batch.action[i]];
+  return ComputeTdLoss({.rows = rows,
+                        .actions = static_cast<uint32_t>(n),
+                        .q = {q, rows * n},
+                        .choose = {options.double_dqn ? q + rows * n : next, rows * n},
+                        .next = {next, rows * n},
+                        .action = column,
+                        .reward = batch.reward,
+                        .discount = batch.discount,
+                        .weight = batch.weight,
+                        .huber_delta = options.huber_delta},
+                       q_gradient, abs_td);
+}
+
+void Trainer::State::SyncTarget() {
+  if (options.frozen_target) return;
+  if (options.target_period == 0) {
+    target.parameters().lerp_(online.parameters(), options.polyak_tau);
+  } else if (updates % options.target_period == 0) {
+    target.parameters().copy_(online.parameters());
+  } else {
+    return;
+  }
+  target.FoldHead();
+}
+
+Trainer::Trainer(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Trainer::~Trainer() = default;
+
+absl::StatusOr<std::unique_ptr<Trainer>> Trainer::Create(const TrainerOptions& options,
+                                                         const kernels::Parameters& online,
+                                                         const kernels::Parameters& target) {
+  for (const kernels::Parameters* parameters : {&online, &target}) {
+    const size_t expected =
+        kernels::ParameterCount(options.architecture, kernels::WeightsKind::kOnline);
+    if (parameters->values.size() != expected) {
+      return absl::InvalidArgumentError(
+          absl::StrFormat("%s weights hold %d numbers, architecture %s needs %d",
+                          kernels::WeightsKindName(parameters->kind), parameters->values.size(),
+                          options.architecture.Describe(), expected));
+    }
+  }
+  try {
+    at::NoGradGuard no_grad;
+    auto state = std::make_unique<State>(options);
+    state->online.Import(online);
+    state->target.Import(target);
+    return std::unique_ptr<Trainer>(new Trainer(std::move(state)));
+  } catch (const std::exception& error) {
+    return TorchError(error);
+  }
+}
+
+Minibatch& Trainer::minibatch() { return state_->batch; }
+std::span<const float> Trainer::abs_td() const { return state_->abs_td; }
+uint64_t Trainer::updates() const { return state_->updates; }
+
+absl::StatusOr<UpdateStatistics> Trainer::Update() {
+  State& s = *state_;
+  try {
+    at::NoGradGuard no_grad;
+    const int64_t rows = s.options.batch_size;
+    const at::Tensor states = s.states_host.to(s.device);
+    s.online.Forward(states.narrow(0, 0, s.online_rows), s.online_pass);
+    s.target.Forward(states.narrow(0, rows, rows), s.target_pass);
+    UpdateStatistics statistics =
+        s.Loss(s.online_pass.q.to(at::kCPU), s.target_pass.q.to(at::kCPU));
+    if (!std::isfinite(statistics.loss)) {
+      return absl::DataLossError(
+          absl::StrFormat("loss %g at update %d is not finite; the last good weights stay",
+                          statistics.loss, s.updates + 1));
+    }
+    s.online.Backward(states, s.online_pass, s.q_gradient_host.to(s.device),
+                      s.optimizer.gradient());
+    statistics.gradient_norm = s.optimizer.Step(s.online.parameters());
+    if (!std::isfinite(statistics.gradient_norm)) {
+      return absl::DataLossError(
+          absl::StrFormat("gradient norm %g at update %d is not finite; the last good weights stay",
+                          statistics.gradient_norm, s.updates + 1));
+    }
+    s.online.FoldHead();
+    ++s.updates;
+    s.SyncTarget();
+    return statistics;
+  } catch (const std::exception& error) {
+    return TorchError(error);
+  }
+}
+
+kernels::Parameters Trainer::Export(kernels::WeightsKind kind) const {
+  return kind == kernels::WeightsKind::kTarget ? state_->target.Export(kind)
+                                               : state_->online.Export(kind);
+}
+
+}  // namespace vixen::learner
