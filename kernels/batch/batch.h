@@ -12,8 +12,8 @@
 
 namespace vixen::kernels {
 
-// Where a launch writes its rows: borrowed pointers, each [N·L, width] of its column. Optional ones may
-// be null. Host or device memory, as the executor says.
+// Where a launch writes its rows: borrowed pointers, each [N·L, width] of its column. Optional ones
+// may be null. Host or device memory, as the executor says.
 struct BatchView {
   uint32_t* bar = nullptr;
   uint8_t* action = nullptr;
@@ -27,8 +27,9 @@ struct BatchView {
   float* q = nullptr;      // optional [N·L, 45], online Q(s, ·): golden cases and evaluation only
 };
 
-// The owner of one launch's rows on the host: one allocation, columns one after another in the order
-// of kColumns (`terms` only when asked for), so that the payload of the wire is this memory as it is.
+// The owner of one launch's rows on the host: one allocation, columns one after another in the
+// order of kColumns (`terms` only when asked for), so that the payload of the wire is this memory
+// as it is.
 class Batch {
  public:
   Batch(uint32_t episodes, uint32_t steps, bool with_terms, bool with_q = false);

@@ -30,19 +30,20 @@ struct CollectorOptions {
   uint32_t episodes = 128;    // N
   uint32_t steps = 500;       // L
   Precision precision = Precision::kAuto;
-  int threads = 0;            // CPU: 0 = AvailableCpus(); results do not depend on it
+  int threads = 0;  // CPU: 0 = AvailableCpus(); results do not depend on it
 };
 
 // Widths, N, L, settings' ranges and their combinations against the specification: INVALID_ARGUMENT
-// naming the setting, its value and the allowed range. Shared by both executors and the config check.
+// naming the setting, its value and the allowed range. Shared by both executors and the config
+// check.
 absl::Status CheckOptions(const CollectorOptions& options);
 
 // Explicit beginnings for evaluation, golden cases and tests; empty spans: from (seed, launch).
 struct ExplicitInputs {
-  std::span<const uint32_t> rng;      // [N] LCG states
-  std::span<const uint32_t> starts;   // [N] bars
-  std::span<const uint8_t> actions;   // [N, L] scripted: taken as they are; flag 32 says "explored"
-                                      // only where the draw would have explored
+  std::span<const uint32_t> rng;     // [N] LCG states
+  std::span<const uint32_t> starts;  // [N] bars
+  std::span<const uint8_t> actions;  // [N, L] scripted: taken as they are; flag 32 says "explored"
+                                     // only where the draw would have explored
 };
 
 struct LaunchRequest {
@@ -56,17 +57,17 @@ struct LaunchRequest {
 
 // Answer of a staged set of weights: proof that what the executor holds is what was sent.
 struct WeightsProbe {
-  std::vector<float> values;   // online, target: 45 Q-values at ProbeState; curiosity: E outputs at
-                               // its first E entries with category flat
-  base::Sha256Digest sha256;   // of the parameters read back from where the launch will read them
-  Precision precision;         // that computed `values`
+  std::vector<float> values;  // online, target: 45 Q-values at ProbeState; curiosity: E outputs at
+                              // its first E entries with category flat
+  base::Sha256Digest sha256;  // of the parameters read back from where the launch will read them
+  Precision precision;        // that computed `values`
 };
 
 struct CollectorInfo {
-  std::string executor;    // "cpu" or "cuda"
-  std::string device;      // "AMD EPYC …, 2 threads" / "NVIDIA L4 …"
-  std::string algorithm;   // "batched phases", "resident", "tiled", "stepped"
-  std::string reason;      // why this one
+  std::string executor;   // "cpu" or "cuda"
+  std::string device;     // "AMD EPYC …, 2 threads" / "NVIDIA L4 …"
+  std::string algorithm;  // "batched phases", "resident", "tiled", "stepped"
+  std::string reason;     // why this one
   Precision precision = Precision::kFp32;
   uint64_t workspace_bytes = 0;
 };
@@ -79,8 +80,8 @@ class Collector {
 
   virtual const CollectorInfo& info() const = 0;
 
-  // Checks and copies `parameters` into the inactive buffer of its kind and probes it there. On error
-  // (INVALID_ARGUMENT: architecture, range; INTERNAL: device) the live weights are as before.
+  // Checks and copies `parameters` into the inactive buffer of its kind and probes it there. On
+  // error (INVALID_ARGUMENT: architecture, range; INTERNAL: device) the live weights are as before.
   virtual absl::StatusOr<WeightsProbe> StageWeights(const Parameters& parameters) = 0;
   // Makes the staged buffer of `kind` the one that the next launch reads.
   virtual void CommitWeights(WeightsKind kind) = 0;

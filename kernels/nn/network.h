@@ -21,10 +21,10 @@ std::string_view WeightsKindName(WeightsKind kind);  // "online", "target", "cur
 
 // The widths of a policy's networks. Defaults are the published design's.
 struct Architecture {
-  uint32_t features = 51;         // F; state width S = F + 3
-  uint32_t hidden1 = 256;         // H1
-  uint32_t hidden2 = 256;         // H2
-  uint32_t value_hidden = 128;    // HV
+  uint32_t features = 51;           // F; state width S = F + 3
+  uint32_t hidden1 = 256;           // H1
+  uint32_t hidden2 = 256;           // H2
+  uint32_t value_hidden = 128;      // HV
   uint32_t advantage_hidden = 128;  // HA
   uint32_t curiosity_hidden = 64;   // HC
 
@@ -38,9 +38,10 @@ struct Architecture {
   std::string Describe() const;
 };
 
-// One linear layer's place in a flat parameter vector: weight [outputs, inputs] row-major, then bias.
+// One linear layer's place in a flat parameter vector: weight [outputs, inputs] row-major, then
+// bias.
 struct LayerLayout {
-  std::string name;      // "shared_layers.0"
+  std::string name;  // "shared_layers.0"
   uint32_t inputs = 0;
   uint32_t outputs = 0;
   size_t weight_offset = 0;  // in floats
@@ -59,22 +60,24 @@ struct Parameters {
   std::vector<float> values;
 };
 
-// SHA-256 over the tensors' raw bytes in name order (byte-wise ascending by tensor name). This is the
-// digest that PushWeights carries and that the actor computes from what it reads back.
+// SHA-256 over the tensors' raw bytes in name order (byte-wise ascending by tensor name). This is
+// the digest that PushWeights carries and that the actor computes from what it reads back.
 base::Sha256Digest ParametersSha256(const Parameters& parameters);
 
-// Strict: every tensor there, none extra, dtype F32, exact shape, finite. `prefix` is "" or "online."
-// and so on; with a prefix, tensors outside it are ignored. Errors: INVALID_ARGUMENT naming source,
-// tensor, expectation, index and value.
+// Strict: every tensor there, none extra, dtype F32, exact shape, finite. `prefix` is "" or
+// "online." and so on; with a prefix, tensors outside it are ignored. Errors: INVALID_ARGUMENT
+// naming source, tensor, expectation, index and value.
 absl::StatusOr<Parameters> ReadParameters(const base::TensorFile& file, std::string_view prefix,
                                           const Architecture& architecture, WeightsKind kind);
 // The widths that the shapes in a file imply (for inspect and eval). `prefix` as above.
 absl::StatusOr<Architecture> ArchitectureOf(const base::TensorFile& file, std::string_view prefix);
 // Adds the tensors to a file under construction; `parameters` must outlive the writer.
-void WriteParameters(const Parameters& parameters, std::string_view prefix, base::TensorFileWriter& writer);
+void WriteParameters(const Parameters& parameters, std::string_view prefix,
+                     base::TensorFileWriter& writer);
 
-// All three kinds from a file: a bundle (prefixes online., target., curiosity.) or online alone (then
-// target = online). `curiosity` is empty when the file has none; needed unless curiosity_max is 0.
+// All three kinds from a file: a bundle (prefixes online., target., curiosity.) or online alone
+// (then target = online). `curiosity` is empty when the file has none; needed unless curiosity_max
+// is 0.
 struct PolicyWeights {
   Parameters online;
   Parameters target;

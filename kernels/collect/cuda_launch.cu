@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cuda_fp16.h>
+
+#include "kernels/collect/cuda_launch.h"
+#include "kernels/collect/cuda_rows.cuh"
+#include "kernels/env/step.h"
+
+namespace vixen::kernels {
+namespace {
+
+constexpr unsigned long long kNoBadRow = ~0ull;
+// Fixed, so that the order of the sums depends on N and L only.
+constexpr uint32_t kStatisticsWarps = 1024;
+constexpr uint32_t kWarpsPerBlock = 4;
+
+// Grid: one thread a slot.
+__global__ void StartSlotsKernel(const LaunchArguments* arguments) {
+  const LaunchArguments& launch = *arguments;
+  const uint32_t n = blockIdx.x * blockDim.x + threadIdx.x;
+  if (n == 0) *launch.bad_row = kNoBadRow;
+  if (n >= launch.episodes) return;
+  if (launch.keep_slots == 0) {
+    const SlotSeed seed = SeedOfSlot(launch.seed, launch.launch, n);
+    const uint32_t rng = launch.rng != nullptr ? launch.rng[n] : seed.rng;
+    const uint32_t start = launch.starts != nullptr
+                               ? launch.starts[n]
+                               : StartBar(launch.market.view, seed.start_draw);
+    launch.slots[n] = FreshSlot(launch.rules, rng, start, 0);
+  }
+  if (launch.start_slots != nullptr) launch.start_slots[n] = launch.slots[n];
+}
+
+// Sums of one lane, then of one warp.
+struct Sums {
+  double term[kRewardTerms] = {};
+  double term_squares[kRewardTerms] = {};
+  double td = 0;
+  double td_max = 0;
+  double notional = 0;
+  double costs = 0;
+  uint32_t counts[kExposures + 4 + 5] = {};  // classes, barrier results, valid, explored, …
+};
+constexpr int kResult = kExposures;
+constexpr int kValid = kExposures + 4;
+constexpr int kExplored = kValid + 1;
+constexpr int kTerminated = kValid + 2;
+constexpr int kTruncated = kValid + 3;
+constexpr int kFills = kValid + 4;
+
+struct EpisodeSums {
+  double reward = 0, reward_squares = 0, net_return = 0, net_return_squares = 0;
+  uint64_t count = 0, length = 0;
+};
+
+__device__ double WarpSum(double value) {
+  for (int offset = 16; offset > 0; offset /= 2) {
+    value += __shfl_xor_sync(kAllLanes, value, offset);
+  }
+  return value;
+}
+
+__device__ uint32_t WarpSum(uint32_t value) {
+  for (int offset = 16; offset > 0; offset /= 2) {
+    value += __shfl_xor_sync(kAllLanes, value, offset);
+  }
+  return value;
+}
+
+__device__ void AddRow(const LaunchArguments& launch, size_t row, uint8_t flags, float td, Sums& sums) {
+  const float4* scratch = reinterpret_cast<const float4*>(launch.scratch + row);
+  const float4 terms = scratch[0];
+  const float4 rest = scratch[1];
+  const double values[kRewardTerms] = {terms.x, terms.y, terms.z, terms.w, launch.curiosity[row]};
+#pragma unroll
+  for (int i = 0; i < kRewardTerms; ++i) {
+    sums.term[i] += values[i];
+    sums.term_squares[i] += values[i] * values[i];
+  }
+  sums.td += td;
+  sums.td_max = fmax(sums.td_max, static_cast<double>(td));
+  sums.costs += rest.y;
+  sums.notional += rest.z;
+  const int exposure_class = launch.rows.action[row] / kStyles;
+  const int result = static_cast<int>(BarrierOf(flags));
+#pragma unroll
+  for (int i = 0; i < kExposures; ++i) sums.counts[i] += exposure_class == i;
+#pragma unroll
+  for (int i = 0; i < 4; ++i) sums.counts[kResult + i] += result == i;
+  sums.counts[kValid] += 1;
+  sums.counts[kExplored] += (flags & kFlagExplored) != 0;
+  sums.counts[kTerminated] += (flags & kFlagTerminated) != 0;
+  sums.counts[kTruncated] += (flags & kFlagTruncated) != 0;
+  sums.counts[kFills] += __float_as_uint(rest.w);
+}
+
+// A warp walks whole slots, 32 rows at a time: each lane adds its rows' terms; the episodes' running
+// reward is added row by row by all lanes alike, in float32 and step order as on the CPU.
+__device__ void ScanSlot(const LaunchArguments& launch, uint32_t slot, int lane, Sums& sums,
+                         EpisodeSums& episodes, unsigned long long& bad_row) {
+  const SlotState* starts = launch.start_slots;
+  float reward_sum = starts != nullptr ? starts[slot].episode_reward : 0.0f;
+  uint64_t length = starts != nullptr ? starts[slot].step : 0;
+  const size_t first = static_cast<size_t>(slot) * launch.steps;
+  for (uint32_t base = 0; base < launch.steps; base += 32) {
+    const uint32_t step = base + lane;
+    const size_t row = first + step;
+    uint8_t flags = 0;
+    float reward = 0.0f;
+    float net_return = 0.0f;
+    if (step < launch.steps) {
+      flags = launch.rows.flags[row];
+      reward = launch.rows.reward[row];
+      net_return = launch.rows.next_portfolio[row * kPortfolioFeatures];
+      if ((flags & kFlagValid) != 0) {
+        const float td = launch.rows.td[row];
+        AddRow(launch, row, flags, td, sums);
+        if (!isfinite(reward) || !isfinite(td)) {
+          bad_row = row < bad_row ? row : bad_row;
+        }
+      }
+    }
+    const unsigned valid = __ballot_sync(kAllLanes, (flags & kFlagValid) != 0);
+    const unsigned ended =
+        __ballot_sync(kAllLanes, (flags & (kFlagTerminated | kFlagTruncated)) != 0);
+    for (int i = 0; i < 32; ++i) {
+      const float row_reward = __shfl_sync(kAllLanes, reward, i);
+      if ((valid >> i & 1) == 0) continue;
+      reward_sum += row_reward;
+      length += 1;
+      if ((ended >> i & 1) == 0) continue;
+      const double total = reward_sum;
+      const double gain = static_cast<double>(__shfl_sync(kAllLanes, net_return, i)) - 1.0;
+      episodes.reward += total;
+      episodes.reward_squares += total * total;
+      episodes.net_return += gain;
+      episodes.net_return_squares += gain * gain;
+      episodes.count += 1;
+      episodes.length += length;
+      reward_sum = 0.0f;
+      length = 0;
+    }
+  }
+  if (lane == 0) launch.slots[slot].episode_reward = reward_sum;
+}
+
+// Grid: kStatisticsWarps warps; warp w takes slots w, w + kStatisticsWarps, … and writes partials[w].
+__global__ void PartialStatisticsKernel(const LaunchArguments* arguments, LaunchStatistics* partials) {
+  const LaunchArguments& launch = *arguments;
+  const int lane = threadIdx.x % 32;
+  const uint32_t warp = blockIdx.x * kWarpsPerBlock + threadIdx.x / 32;
+  Sums sums;
+  EpisodeSums episodes;
+  unsigned long long bad_row = kNoBadRow;
+  for (uint32_t slot = warp; slot < launch.episodes; slot += kStatisticsWarps) {
+    ScanSlot(launch, slot, lane, sums, episodes, bad_row);
+  }
+  if (bad_row != kNoBadRow) atomicMin(launch.bad_row, bad_row);
+  LaunchStatistics total;
+  for (int i = 0; i < kRewardTerms; ++i) {
+    total.term_sum[i] = WarpSum(sums.term[i]);
+    total.term_sum_squares[i] = WarpSum(sums.term_squares[i]);
+  }
+  uint32_t counts[kFills + 1];
+  for (int i = 0; i <= kFills; ++i) counts[i] = WarpSum(sums.counts[i]);
+  for (int i = 0; i < kExposures; ++i) total.exposure_class[i] = counts[i];
+  for (int i = 0; i < 4; ++i) total.barrier_result[i] = counts[kResult + i];
+  total.valid_rows = counts[kValid];
+  total.explored = counts[kExplored];
+  total.terminated = counts[kTerminated];
+  total.truncated = counts[kTruncated];
+  total.trades = counts[kFills];
+  total.episodes_ended = episodes.count;
+  total.episode_reward_sum = episodes.reward;
+  total.episode_reward_sum_squares = episodes.reward_squares;
+  total.episode_return_sum = episodes.net_return;
+  total.episode_return_sum_squares = episodes.net_return_squares;
+  total.episode_length_sum = episodes.length;
+  const double capital = launch.rules.settings.initial_capital;
+  total.traded_notional = WarpSum(sums.notional) / capital;
+  total.costs = WarpSum(sums.costs) / capital;
+  total.td_sum = WarpSum(sums.td);
+  double most = sums.td_max;
+  for (int offset = 16; offset > 0; offset /= 2) {
+    most = fmax(most, __shfl_xor_sync(kAllLanes, most, offset));
+  }
+  total.td_max = most;
+  if (lane == 0) partials[warp] = total;
+}
+
+// Every member of LaunchStatistics is 8 bytes wide: a double or a count.
+constexpr int kFields = sizeof(LaunchStatistics) / 8;
+constexpr int kLanesPerField = 16;
+__device__ bool IsCount(int field) {
+  constexpr int kFirst = offsetof(LaunchStatistics, valid_rows) / 8;
+  constexpr int kLast = offsetof(LaunchStatistics, episodes_ended) / 8;
+  return (field >= kFirst && field <= kLast) ||
+         field == offsetof(LaunchStatistics, episode_length_sum) / 8 ||
+         field == offsetof(LaunchStatistics, trades) / 8;
+}
+
+// One block; kLanesPerField threads a member add strided shares, then the shares in order.
+__global__ void TotalStatisticsKernel(const LaunchArguments* arguments,
+                                      const LaunchStatistics* partials) {
+  __shared__ uint64_t shares[kFields][kLanesPerField];
+  const int field = threadIdx.x / kLanesPerField;
+  const int share = threadIdx.x % kLanesPerField;
+  const uint32_t warps = min(arguments->episodes, kStatisticsWarps);
+  const bool is_max = field == offsetof(LaunchStatistics, td_max) / 8;
+  if (field < kFields) {
+    const uint64_t* words = reinterpret_cast<const uint64_t*>(partials);
+    if (IsCount(field)) {
+      uint64_t sum = 0;
+      for (uint32_t w = share; w < warps; w += kLanesPerField) sum += words[w * kFields + field];
+      shares[field][share] = sum;
+    } else {
+      double sum = 0;
+      for (uint32_t w = share; w < warps; w += kLanesPerField) {
+        const double value = __longlong_as_double(words[w * kFields + field]);
+        sum = is_max ? fmax(sum, value) : sum + value;
+      }
+      shares[field][share] = __double_as_longlong(sum);
+    }
+  }
+  __syncthreads();
+  if (field >= kFields || share != 0) return;
+  uint64_t* out = reinterpret_cast<uint64_t*>(arguments->statistics) + field;
+  if (IsCount(field)) {
+    uint64_t sum = 0;
+    for (int i = 0; i < kLanesPerField; ++i) sum += shares[field][i];
+    *out = sum;
+  } else {
+    double sum = 0;
+    for (int i = 0; i < kLanesPerField; ++i) {
+      const double value = __longlong_as_double(shares[field][i]);
+      sum = is_max ? fmax(sum, value) : sum + value;
+    }
+    *out = __double_as_longlong(sum);
+  }
+}
+
+// Grid: one thread an element of the wider of the two layouts, grid-stride.
+__global__ void LayOutFeaturesKernel(const float* features, uint64_t rows, uint32_t width,
+                                     uint32_t stride, float* out, uint16_t* packed) {
+  const uint64_t step = static_cast<uint64_t>(gridDim.x) * blockDim.x;
+  const uint64_t first = static_cast<uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  for (uint64_t i = first; i < rows * stride; i += step) {
+    const uint64_t row = i / stride;
+    const uint32_t j = i % stride;
+    out[i] = j < width ? features[row * width + j] : 0.0f;
+  }
+  if (packed == nullptr) return;
+  for (uint64_t i = first; i < rows * 64; i += step) {
+    const uint64_t row = i / 64;
+    const uint32_t j = i % 64;
+    const float value = j < width ? fminf(fmaxf(features[row * width + j], -65504.0f), 65504.0f) : 0.0f;
+    packed[i] = __half_as_ushort(__float2half_rn(value));
+  }
+}
+
+}  // namespace
+
+cudaError_t EnqueueStart(const LaunchArguments* arguments, uint32_t episodes, cudaStream_t stream) {
+  StartSlotsKernel<<<(episodes + 127) / 128, 128, 0, stream>>>(arguments);
+  return cudaGetLastError();
+}
+
+size_t StatisticsWorkspaceBytes() { return kStatisticsWarps * sizeof(LaunchStatistics); }
+
+cudaError_t EnqueueStatistics(const LaunchArguments* arguments, uint32_t episodes, void* workspace,
+                              cudaStream_t stream) {
+  const uint32_t warps = episodes < kStatisticsWarps ? episodes : kStatisticsWarps;
+  auto* partials = static_cast<LaunchStatistics*>(workspace);
+  PartialStatisticsKernel<<<(warps + kWarpsPerBlock - 1) / kWarpsPerBlock, 32 * kWarpsPerBlock, 0,
+                            stream>>>(arguments, partials);
+  TotalStatisticsKernel<<<1, kFields * kLanesPerField, 0, stream>>>(arguments, partials);
+  return cudaGetLastError();
+}
+
+cudaError_t EnqueueLayOutFeatures(const float* features, uint64_t rows, uint32_t width, uint32_t stride,
+                                  float* out, uint16_t* packed, cudaStream_t stream) {
+  LayOutFeaturesKernel<<<4096, 256, 0, stream>>>(features, rows, width, stride, out, packed);
+  return cudaGetLastError();
+}
+
+}  // namespace vixen::kernels
