@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -16,6 +18,7 @@ struct Bars {
   std::vector<uint8_t> last;       // 1 on the last bar of a segment
   bool has_volume = true;          // false: the source has no volume column (volume holds zeros)
   std::vector<std::string> warnings;
+  std::map<std::string, std::string> metadata;  // about the source, for the dataset made of the bars
 
   size_t size() const { return timestamp.size(); }
 };

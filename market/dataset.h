@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The dataset: what an executor reads and what both ends of the stream must hold. Layout and meaning:
-// docs/formats.md; rules: docs/environment.md ("Dataset").
+// The dataset: what an executor reads and what both ends of the stream must hold. Layout and
+// meaning: docs/formats.md; rules: docs/environment.md ("Dataset").
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,8 @@
 
 namespace vixen::market {
 
-// How raw feature columns were standardised: y = clamp((x − mean)/scale, −10, 10). `--raw`: 0 and 1.
+// How raw feature columns were standardised: y = clamp((x − mean)/scale, −10, 10). `--raw`: 0
+// and 1.
 struct Scaler {
   std::vector<double> mean;   // [F]
   std::vector<double> scale;  // [F], > 0
@@ -50,9 +51,9 @@ class Dataset {
     std::map<std::string, std::string> extra_metadata;
   };
 
-  // Checks every rule of the specification ("Dataset", "Bad input"): widths, finite features, positive
-  // finite targets, next_* consistent with the next row, segments of ≥ 2 bars with rising timestamps,
-  // final bar last. Errors are INVALID_ARGUMENT and name row, column and value.
+  // Checks every rule of the specification ("Dataset", "Bad input"): widths, finite features,
+  // positive finite targets, next_* consistent with the next row, segments of ≥ 2 bars with rising
+  // timestamps, final bar last. Errors are INVALID_ARGUMENT and name row, column and value.
   static absl::StatusOr<std::shared_ptr<const Dataset>> Create(Parts parts);
   // Maps and checks a file as Create does, and compares the stored fingerprints (DATA_LOSS). Errors
   // name the file. O(T·F).
@@ -77,9 +78,9 @@ class Dataset {
   const base::Sha256Digest& fingerprint() const { return fingerprint_; }
   const base::Sha256Digest& scaler_fingerprint() const { return scaler_fingerprint_; }
 
-  // The effective range of a run ("A run uses the bars [begin, end)"): end 0 means bars(). begin moves
-  // up while it is a last bar, end down while bar end−1 is the first of its segment. OUT_OF_RANGE or
-  // INVALID_ARGUMENT when nothing startable is left.
+  // The effective range of a run ("A run uses the bars [begin, end)"): end 0 means bars(). begin
+  // moves up while it is a last bar, end down while bar end−1 is the first of its segment.
+  // OUT_OF_RANGE or INVALID_ARGUMENT when nothing startable is left.
   absl::StatusOr<BarRange> EffectiveRange(uint64_t begin, uint64_t end) const;
 
  private:

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "market/csv/options.h"
+#include "market/csv/zone.h"
+
+namespace vixen::market::csv {
+
+// Names of instruments in order of first appearance.
+class Instruments {
+ public:
+  // The number of `name`, a new one when it was not seen before.
+  uint32_t NumberOf(const std::string& name);
+  const std::vector<std::string>& names() const { return names_; }
+
+ private:
+  std::vector<std::string> names_;
+  std::map<std::string, uint32_t> numbers_;
+};
+
+// The rows of one file in file order: each a valid bar, times resolved, order not yet looked at.
+struct FileRows {
+  std::vector<int64_t> time;  // ns UTC
+  std::vector<double> open, high, low, close;
+  std::vector<double> volume;       // empty: no volume column
+  std::vector<double> tick_volume;  // empty: no such column beside volume
+  std::vector<uint32_t> instrument;
+  std::vector<uint32_t> line;  // in the file, from 1
+  std::vector<uint32_t> row;   // among the file's data rows, from 1
+  std::string path;
+  std::string volume_name, tick_volume_name;
+  bool date_only = false;  // times are dates: midnight UTC
+  bool used_zone = false;  // times were local ones of the given zone
+  std::vector<std::string> warnings;
+
+  size_t size() const { return time.size(); }
+};
+
+// Reads one file. `zone` (borrowed, may be null) is that of times without zone. Errors name file,
+// line, row, time, field and value. Memory: the rows; the file itself passes through a buffer of 1
+// MiB.
+absl::StatusOr<FileRows> ReadFileRows(const std::string& path, const CsvOptions& options,
+                                      Zone* zone, Instruments& instruments);
+
+}  // namespace vixen::market::csv

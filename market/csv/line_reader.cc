@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "market/csv/line_reader.h"
+
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+
+namespace vixen::market::csv {
+namespace {
+
+constexpr size_t kBufferBytes = 1 << 20;
+static_assert(kBufferBytes > LineReader::kLongestLine);
+
+struct Magic {
+  std::string_view bytes;
+  const char* what;
+};
+constexpr Magic kNotText[] = {
+    {std::string_view("\xFF\xFE", 2), "UTF-16 text: save it as UTF-8 first"},
+    {std::string_view("\xFE\xFF", 2), "UTF-16 text: save it as UTF-8 first"},
+    {std::string_view("PK\x03\x04", 4), "a zip archive: unpack it first"},
+    {std::string_view("\x28\xB5\x2F\xFD", 4), "compressed with Zstandard: unpack it first"},
+    {std::string_view("\xFD\x37zXZ", 5), "compressed with xz: unpack it first"},
+    {std::string_view("BZh", 3), "compressed with bzip2: unpack it first"},
+};
+
+bool IsBlank(std::string_view line) {
+  return line.find_first_not_of(" \t\v\f") == std::string_view::npos;
+}
+
+}  // namespace
+
+LineReader::LineReader(ByteSource source) : source_(std::move(source)), buffer_(kBufferBytes) {}
+
+absl::Status LineReader::Refill() {
+  std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
+  end_ -= begin_;
+  begin_ = 0;
+  while (end_ < buffer_.size() && !at_end_) {
+    VIXEN_ASSIGN_OR_RETURN(const size_t got,
+                           source_.Read(buffer_.data() + end_, buffer_.size() - end_));
+    at_end_ = got == 0;
+    end_ += got;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status LineReader::CheckStart() const {
+  const std::string_view start(buffer_.data() + begin_, end_ - begin_);
+  for (const Magic& magic : kNotText) {
+    if (start.starts_with(magic.bytes)) {
+      return absl::InvalidArgumentError(absl::StrCat(path(), ": is ", magic.what));
+    }
+  }
+  if (start.substr(0, start.find('\n')).substr(0, kLongestLine).find('\0') != start.npos) {
+    return absl::InvalidArgumentError(absl::StrCat(path(), ": line 1 holds NUL bytes: not text"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> LineReader::NextRaw(std::string_view& line) {
+  const void* newline =
+      begin_ < end_ ? std::memchr(buffer_.data() + begin_, '\n', end_ - begin_) : nullptr;
+  if (newline == nullptr && !at_end_) {
+    const bool start = line_number_ == 0 && end_ == 0;
+    VIXEN_RETURN_IF_ERROR(Refill());
+    if (start) {
+      VIXEN_RETURN_IF_ERROR(CheckStart());
+      constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+      if (std::string_view(buffer_.data(), end_).starts_with(kByteOrderMark)) begin_ = 3;
+    }
+    newline = std::memchr(buffer_.data() + begin_, '\n', end_ - begin_);
+  }
+  if (begin_ == end_) return false;
+  ++line_number_;
+  const char* from = buffer_.data() + begin_;
+  const size_t length =
+      newline == nullptr ? end_ - begin_ : static_cast<const char*>(newline) - from;
+  if (length > kLongestLine) {
+    return absl::InvalidArgumentError(absl::StrCat(path(), ": line ", line_number_,
+                                                   " is longer than ", kLongestLine,
+                                                   " bytes: not a table of bars"));
+  }
+  begin_ += length + (newline == nullptr ? 0 : 1);
+  line = std::string_view(from, length);
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  return true;
+}
+
+absl::StatusOr<bool> LineReader::Next(std::string_view& line) {
+  for (;;) {
+    VIXEN_ASSIGN_OR_RETURN(const bool more, NextRaw(line));
+    if (!more) return false;
+    if (!line.starts_with('#') && !IsBlank(line)) return true;
+  }
+}
+
+}  // namespace vixen::market::csv

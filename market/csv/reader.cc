@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "market/csv/reader.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/exit_code.h"
+#include "base/status_macros.h"
+#include "market/csv/file_rows.h"
+#include "market/csv/series.h"
+#include "market/csv/zone.h"
+
+namespace vixen::market {
+namespace {
+
+using csv::FileRows;
+using csv::Series;
+
+bool AllZero(const std::vector<Series>& all, std::vector<double> Series::*column) {
+  return std::ranges::all_of(all, [column](const Series& series) {
+    return std::ranges::all_of(series.*column, [](double value) { return value == 0; });
+  });
+}
+
+template <typename T>
+void MoveOrAppend(std::vector<T>& to, std::vector<T>&& from) {
+  if (to.empty()) {
+    to = std::move(from);
+  } else {
+    to.insert(to.end(), from.begin(), from.end());
+    from = std::vector<T>();
+  }
+}
+
+void AppendSeries(Series&& series, Bars& bars) {
+  if (series.time.empty()) return;
+  if (series.volume.empty()) series.volume.assign(series.size(), 0.0);
+  bars.last.resize(bars.last.size() + series.size(), 0);
+  bars.last.back() = 1;
+  MoveOrAppend(bars.timestamp, std::move(series.time));
+  MoveOrAppend(bars.open, std::move(series.open));
+  MoveOrAppend(bars.high, std::move(series.high));
+  MoveOrAppend(bars.low, std::move(series.low));
+  MoveOrAppend(bars.close, std::move(series.close));
+  MoveOrAppend(bars.volume, std::move(series.volume));
+}
+
+// What is the same in all files, and what any of them did.
+struct Common {
+  std::string first_path;
+  bool has_volume = false, has_tick_volume = false;
+  std::string volume_name, tick_volume_name;
+  bool date_only = false, used_zone = false;
+
+  absl::Status Add(const FileRows& rows) {
+    const bool volume = !rows.volume.empty(), tick_volume = !rows.tick_volume.empty();
+    if (first_path.empty()) {
+      first_path = rows.path;
+      has_volume = volume;
+      has_tick_volume = tick_volume;
+      volume_name = rows.volume_name;
+      tick_volume_name = rows.tick_volume_name;
+    } else if (volume != has_volume || tick_volume != has_tick_volume) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(rows.path, ": has other volume columns than ", first_path,
+                       "; say --volume NAME for the one to take, or --volume none"));
+    }
+    date_only |= rows.date_only;
+    used_zone |= rows.used_zone;
+    return absl::OkStatus();
+  }
+};
+
+}  // namespace
+
+absl::StatusOr<Bars> ReadCsv(const std::vector<std::string>& paths, const CsvOptions& options) {
+  if (options.decimal != '.' && options.decimal != ',') {
+    return base::UsageError("--decimal must be . or ,");
+  }
+  std::optional<csv::Zone> zone;
+  if (!options.time_zone.empty()) {
+    VIXEN_ASSIGN_OR_RETURN(zone, csv::Zone::Parse(options.time_zone));
+  }
+  Bars bars;
+  Common common;
+  csv::Instruments instruments;
+  std::vector<Series> all;
+  for (const std::string& path : paths) {
+    VIXEN_ASSIGN_OR_RETURN(const FileRows rows,
+                           csv::ReadFileRows(path, options, zone ? &*zone : nullptr, instruments));
+    VIXEN_RETURN_IF_ERROR(common.Add(rows));
+    all.resize(instruments.names().size());
+    VIXEN_RETURN_IF_ERROR(csv::AppendFile(rows, options.duplicates, all));
+    bars.warnings.insert(bars.warnings.end(), rows.warnings.begin(), rows.warnings.end());
+  }
+
+  if (common.has_tick_volume && AllZero(all, &Series::volume)) {
+    common.volume_name = common.tick_volume_name;
+    for (Series& series : all) series.volume = std::move(series.tick_volume);
+  }
+  for (Series& series : all) AppendSeries(std::move(series), bars);
+  bars.has_volume = common.has_volume;
+  if (common.has_volume) bars.metadata["volume_column"] = common.volume_name;
+  const std::string symbols = absl::StrJoin(instruments.names(), ",");
+  if (!symbols.empty()) bars.metadata["symbols"] = symbols;
+  if (common.used_zone) bars.metadata["time_zone_of_source"] = zone ? zone->name() : "UTC";
+  if (common.date_only) {
+    bars.metadata["bar_start"] = "midnight UTC of the date";
+    if (zone) {
+      bars.warnings.push_back(
+          absl::StrCat("the times are dates only and stand for midnight UTC; --tz ", zone->name(),
+                       " was not applied"));
+    }
+  }
+  if (options.adjust) bars.metadata["adjusted"] = "all prices by adjusted close / close";
+  return bars;
+}
+
+}  // namespace vixen::market

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// From bars of any reader to a dataset: segments, features, targets, scaler, split.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "market/bar.h"
+#include "market/dataset.h"
+#include "market/features.h"
+
+namespace vixen::market {
+
+// Where the rows are divided by time.
+struct SplitPoint {
+  std::optional<int64_t> time_ns;  // rows from here on are later
+  double share = 0;                // without a time: this share of all rows is earlier
+};
+
+struct ImportOptions {
+  std::string source;                 // where the bars came from, in words
+  int warm_up = kDefaultWarmUp;       // bars of a segment that give no row, ≥ 60
+  std::optional<int64_t> max_gap_ns;  // a longer step in time ends a segment
+  std::optional<SplitPoint> split;
+  uint64_t embargo = 0;  // rows left out after each cut of the split
+  // The scaler: fitted on rows `fit` (default: the split's earlier side, else the first 80 %),
+  // taken from another dataset, or none.
+  std::optional<BarRange> fit;
+  std::shared_ptr<const Dataset> scaler_from;
+  bool raw = false;
+};
+
+struct ImportReport {
+  struct ShortSegment {
+    int64_t first_time = 0;
+    uint64_t bars = 0;
+  };
+  uint64_t bars = 0;
+  uint64_t bar_segments = 0;
+  uint64_t gap_cuts = 0;
+  std::vector<ShortSegment> short_segments;  // too short for warm-up and two rows
+  uint64_t rows = 0;
+  uint64_t segments = 0;  // of the rows
+  std::optional<uint64_t> train_rows;
+  std::optional<int64_t> split_time;
+  uint64_t embargoed = 0;
+  uint64_t short_parts = 0;
+  int64_t first_time = 0, last_time = 0;  // of the rows, ns UTC
+  double lowest = 0, highest = 0;         // prices of the bars
+  bool has_volume = true;
+  double zero_volume_share = 0;
+  std::string scaler;                                   // in words
+  std::vector<std::pair<std::string, double>> clipped;  // share by column, largest first
+  std::vector<std::string> constant_columns;
+  std::vector<std::string> warnings;
+  std::string fingerprint;
+};
+
+struct ImportResult {
+  std::shared_ptr<const Dataset> dataset;
+  ImportReport report;
+};
+
+// INVALID_ARGUMENT for bars that are not valid (row, field, value) or too few; usage errors for
+// options that exclude each other or do not fit the data; FAILED_PRECONDITION when `scaler_from`
+// has other columns. O(bars × window).
+absl::StatusOr<ImportResult> ImportBars(Bars bars, const ImportOptions& options);
+
+}  // namespace vixen::market
