@@ -97,7 +97,7 @@ absl::StatusOr<OpenedStream> Delivery::Open(ConsumerOptions options) {
     group->Open(id, options.consumer, std::move(options.wake));
     streams_[id] = group.get();
     // Durable first: what is in a checkpoint is not lost, whatever the consumer holds in memory.
-    VIXEN_RETURN_IF_ERROR(group->MarkDurable(options.durable));
+    if (!options.durable.empty()) VIXEN_RETURN_IF_ERROR(group->MarkDurable(options.durable));
     group->Reconcile(id, options.held);
     if (stopped_) group->StopCredit(id);
     return OpenedStream{id, next_sequence_};

@@ -66,10 +66,11 @@ void Group::Reconcile(StreamId id, const std::vector<SequenceRange>& held) {
       }
       return changed;
     });
-    if (range.last == kEverything) return;
     unlisted = range.last + 1;
   }
-  ledger_.Update(unlisted, kEverything, lose);
+  const bool all_listed = !held.empty() && held.back().last == kEverything;
+  if (!all_listed) ledger_.Update(unlisted, kEverything, lose);
+  Settle();
 }
 
 void Group::Close(StreamId id) {
@@ -94,8 +95,7 @@ void Group::Close(StreamId id) {
     }
     return changed;
   });
-  EnforceRetention();
-  AssignWaiting();
+  Settle();
 }
 
 absl::Status Group::AddCredit(StreamId id, int64_t n) {
@@ -109,7 +109,7 @@ absl::Status Group::AddCredit(StreamId id, int64_t n) {
         "credit.n ", n, " on a balance of ", stream.credit, " is above max_credit ", max_credit_));
   }
   stream.credit += n;
-  AssignWaiting();
+  Settle();
   return absl::OkStatus();
 }
 
@@ -156,7 +156,7 @@ absl::Status Group::Acknowledge(StreamId id, uint64_t sequence) {
     case Place::kInFlight:
     case Place::kDroppedOverflow:
       SetAcknowledged(sequence, streams_.at(id).consumer);
-      AssignWaiting();
+      Settle();
       break;
     case Place::kNotOffered:
     case Place::kAcknowledged:
@@ -194,7 +194,7 @@ absl::Status Group::MarkDurable(const std::vector<SequenceRange>& ranges) {
       return changed;
     });
   }
-  AssignWaiting();
+  Settle();
   return absl::OkStatus();
 }
 
@@ -257,7 +257,7 @@ void Group::ReturnReservation(StreamId id) {
   Stream& stream = found->second;
   --stream.reserved;
   if (!stream.stopped) ++stream.credit;
-  AssignWaiting();
+  Settle();
   Wake(stream);
 }
 
@@ -278,6 +278,10 @@ void Group::Publish(std::optional<StreamId> reserved_by,
     kept.stream = *reserved_by;
     Wake(stream);
   }
+  Settle();
+}
+
+void Group::Settle() {
   EnforceRetention();
   AssignWaiting();
 }
@@ -312,6 +316,8 @@ void Group::EnforceRetention() {
     const auto sent = std::find_if(kept_.begin(), kept_.end(), [this](const auto& entry) {
       return ledger_.Find(entry.first)->place == Place::kInFlight;
     });
+    // All are about to be sent: above the bound only by launches that were under way when a stream
+    // died.
     if (sent == kept_.end()) return;
     kept_.erase(sent);
   }

@@ -92,6 +92,8 @@ class Group {
 
   uint32_t ConsumerIndex(const std::string& consumer);
   Stream* StreamWithCredit(StreamId* id);
+  // After every change: retain_batches, then credit for what waits, the oldest first in both.
+  void Settle();
   void AssignWaiting();
   void EnforceRetention();
   void SetAcknowledged(uint64_t sequence, uint32_t consumer);
