@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <span>
 
-#include "absl/strings/str_cat.h"
+#include "base/str_cat.h"
 #include "market/features/families.h"
 
 namespace vixen::market {
@@ -66,7 +66,7 @@ const std::array<std::string_view, kFeatureCount>& FeatureNames() {
 absl::StatusOr<FeatureRows> ComputeFeatures(const Bars& bars, int warm_up) {
   if (warm_up < kLeastWarmUp) {
     return absl::InvalidArgumentError(
-        absl::StrCat("warm_up = ", warm_up, ": needs at least ", kLeastWarmUp, " bars"));
+        base::StrCat("warm_up = ", warm_up, ": needs at least ", kLeastWarmUp, " bars"));
   }
   const size_t skipped = static_cast<size_t>(warm_up);
   FeatureRows rows;
@@ -77,7 +77,7 @@ absl::StatusOr<FeatureRows> ComputeFeatures(const Bars& bars, int warm_up) {
   });
   if (count == 0) {
     return absl::InvalidArgumentError(
-        absl::StrCat("no segment is long enough for features: the longest has ", longest,
+        base::StrCat("no segment is long enough for features: the longest has ", longest,
                      " bars, warm_up ", warm_up, " needs ", warm_up + 2));
   }
   rows.bar.reserve(count);

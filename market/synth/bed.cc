@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/exit_code.h"
 #include "base/status_macros.h"
+#include "base/str_cat.h"
 #include "market/synth/beds.h"
 
 namespace vixen::market {
@@ -25,16 +25,16 @@ double DefaultCost(std::string_view name) {
 absl::Status CheckOptions(std::string_view name, const BedOptions& options) {
   if (options.rho && name != "b2") {
     return base::UsageError(
-        absl::StrCat("--rho = ", *options.rho, ": only bed b2 has it, not ", std::string(name)));
+        base::StrCat("--rho = ", *options.rho, ": only bed b2 has it, not ", name));
   }
   if (options.rho && !(*options.rho >= 0 && *options.rho <= 0.999)) {
-    return base::UsageError(absl::StrCat("--rho = ", *options.rho, ": outside 0 … 0.999"));
+    return base::UsageError(base::StrCat("--rho = ", *options.rho, ": outside 0 … 0.999"));
   }
   if (options.cost && name == "b0") {
-    return base::UsageError(absl::StrCat("--cost = ", *options.cost, ": bed b0 has no cost"));
+    return base::UsageError(base::StrCat("--cost = ", *options.cost, ": bed b0 has no cost"));
   }
   if (options.cost && !(*options.cost >= 0.01 && *options.cost <= 10)) {
-    return base::UsageError(absl::StrCat("--cost = ", *options.cost, ": outside 0.01 … 10"));
+    return base::UsageError(base::StrCat("--cost = ", *options.cost, ": outside 0.01 … 10"));
   }
   return absl::OkStatus();
 }
@@ -53,8 +53,8 @@ const std::vector<std::string>& BedNames() {
 absl::StatusOr<std::unique_ptr<Bed>> MakeBed(std::string_view name, const BedOptions& options) {
   const auto& names = BedNames();
   if (std::find(names.begin(), names.end(), name) == names.end()) {
-    return base::UsageError(absl::StrCat("no synthetic market \"", std::string(name),
-                                         "\"; there are ", absl::StrJoin(names, ", ")));
+    return base::UsageError(
+        base::StrCat("no synthetic market \"", name, "\"; there are ", absl::StrJoin(names, ", ")));
   }
   VIXEN_RETURN_IF_ERROR(CheckOptions(name, options));
   const double cost = options.cost.value_or(DefaultCost(name));

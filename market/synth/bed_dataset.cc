@@ -6,9 +6,9 @@
 #include <string>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/exit_code.h"
+#include "base/str_cat.h"
 #include "market/synth/bed_settings.h"
 #include "market/synth/optimum.h"
 
@@ -29,7 +29,7 @@ class PartsBuilder {
       : traits_(traits), distractors_(distractors) {
     parts_.feature_names = traits.signals;
     for (uint32_t i = 0; i < distractors; ++i)
-      parts_.feature_names.push_back(absl::StrCat("distractor_", i));
+      parts_.feature_names.push_back(base::StrCat("distractor_", i));
     parts_.scaler.mean.assign(parts_.feature_names.size(), 0);
     parts_.scaler.scale.assign(parts_.feature_names.size(), 1);
   }
@@ -67,12 +67,12 @@ class PartsBuilder {
 
 absl::Status CheckSeries(const Bed& bed, const BedSeries& series) {
   if (series.bars < 2 || series.bars > kMostBars) {
-    return base::UsageError(absl::StrCat("--bars = ", series.bars, ": outside 2 … ", kMostBars));
+    return base::UsageError(base::StrCat("--bars = ", series.bars, ": outside 2 … ", kMostBars));
   }
   const size_t most = kMostColumns - bed.traits().signals.size();
   if (series.distractors > most) {
     return base::UsageError(
-        absl::StrCat("--distractors = ", series.distractors, ": outside 0 … ", most));
+        base::StrCat("--distractors = ", series.distractors, ": outside 0 … ", most));
   }
   return absl::OkStatus();
 }
@@ -93,13 +93,13 @@ absl::StatusOr<std::shared_ptr<const Dataset>> MakeBedDataset(const Bed& bed,
     begin += count;
   }
   Dataset::Parts parts = builder.Take();
-  parts.source = absl::StrCat("synthetic market ", traits.name, ", seed ", series.seed);
+  parts.source = base::StrCat("synthetic market ", traits.name, ", seed ", series.seed);
   parts.extra_metadata = {
       {"bed", traits.name},
-      {"bed_seed", absl::StrCat(series.seed)},
+      {"bed_seed", base::StrCat(series.seed)},
       {"bed_cost", absl::StrFormat("%g", traits.cost)},
       {"bed_optimum", absl::StrFormat("%.5f", SolveOptimum(bed.Chain(), traits.cost).reward)},
-      {"bed_environment", BedEnvironment(traits)}};
+      {"bed_environment", ToTextproto(SettingsOf(traits))}};
   return Dataset::Create(std::move(parts));
 }
 
@@ -114,7 +114,7 @@ absl::StatusOr<BedEvaluation> MakeBedEvaluation(const Bed& bed, uint64_t first_s
     builder.Add(evaluation.paths.back(), noise.Stream(kDistractorStream));
   }
   Dataset::Parts parts = builder.Take();
-  parts.source = absl::StrCat("synthetic market ", bed.traits().name, ", seeds from ", first_seed);
+  parts.source = base::StrCat("synthetic market ", bed.traits().name, ", seeds from ", first_seed);
   absl::StatusOr<std::shared_ptr<const Dataset>> dataset = Dataset::Create(std::move(parts));
   if (!dataset.ok()) return dataset.status();
   evaluation.dataset = *std::move(dataset);

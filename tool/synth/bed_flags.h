@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "absl/strings/str_join.h"
+#include "market/synth/bed.h"
+
+namespace vixen::tool {
+
+// Which bed: the flags that `synth` and `score` share.
+struct BedFlags {
+  std::string name;
+  market::BedOptions options;
+};
+
+// `flags` must outlive the parsing.
+inline void AddBedFlags(CLI::App& command, BedFlags& flags) {
+  command.add_option("name", flags.name, "bed: " + absl::StrJoin(market::BedNames(), ", "))
+      ->required();
+  command.add_option("--rho", flags.options.rho, "b2: autocorrelation of the level (0.9)");
+  command.add_option("--cost", flags.options.cost,
+                     "of trading one unit, in units of the bed (each bed has its own)");
+}
+
+}  // namespace vixen::tool
