@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// vixen import: bars of other programs to a dataset.
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/exit_code.h"
+#include "base/status_macros.h"
+#include "market/csv/reader.h"
+#include "market/import.h"
+#include "tool/command.h"
+#include "tool/import/flag_values.h"
+#include "tool/import/report_text.h"
+
+namespace vixen::tool {
+namespace {
+
+// Flags as typed; what CLI11 cannot parse by itself is parsed when the command runs.
+struct ImportFlags {
+  std::vector<std::string> inputs;
+  std::string out;
+  std::string delimiter, decimal = ".", header = "auto", date_order = "auto", duplicates = "error";
+  std::vector<std::string> columns;
+  std::string max_gap, split, fit, scaler_from;
+  market::CsvOptions csv;
+  market::ImportOptions import;
+  bool json = false;
+};
+
+absl::Status FillOptions(ImportFlags& flags) {
+  if (!flags.delimiter.empty()) {
+    VIXEN_ASSIGN_OR_RETURN(flags.csv.delimiter, ParseDelimiter(flags.delimiter));
+  }
+  flags.csv.decimal = flags.decimal[0];
+  flags.csv.header = flags.header == "auto";
+  flags.csv.date_order = flags.date_order == "mdy"   ? market::DateOrder::kMonthFirst
+                         : flags.date_order == "dmy" ? market::DateOrder::kDayFirst
+                                                     : market::DateOrder::kAuto;
+  flags.csv.duplicates = flags.duplicates == "first"  ? market::Duplicates::kFirst
+                         : flags.duplicates == "last" ? market::Duplicates::kLast
+                                                      : market::Duplicates::kError;
+  VIXEN_ASSIGN_OR_RETURN(flags.csv.columns, ParseColumns(flags.columns));
+  if (!flags.max_gap.empty()) {
+    VIXEN_ASSIGN_OR_RETURN(flags.import.max_gap_ns, ParseDuration("--max_gap", flags.max_gap));
+  }
+  if (!flags.split.empty()) {
+    VIXEN_ASSIGN_OR_RETURN(flags.import.split, ParseSplit(flags.split));
+  }
+  if (!flags.fit.empty()) {
+    VIXEN_ASSIGN_OR_RETURN(flags.import.fit, ParseRange("--fit", flags.fit));
+  }
+  if (!flags.scaler_from.empty()) {
+    VIXEN_ASSIGN_OR_RETURN(flags.import.scaler_from, market::Dataset::Load(flags.scaler_from));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckOut(const ImportFlags& flags) {
+  std::error_code ignored;
+  for (const std::string& input : flags.inputs) {
+    if (input == flags.out || std::filesystem::equivalent(input, flags.out, ignored)) {
+      return base::UsageError(absl::StrCat("--out ", flags.out, " is also an input"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::string SourceText(const std::vector<std::string>& inputs) {
+  return absl::StrCat("csv ", absl::StrJoin(inputs, ", ", [](std::string* out, const auto& path) {
+                        absl::StrAppend(out, std::filesystem::path(path).filename().string());
+                      }));
+}
+
+absl::Status RunImportCsv(ImportFlags& flags) {
+  VIXEN_RETURN_IF_ERROR(CheckOut(flags));
+  VIXEN_RETURN_IF_ERROR(FillOptions(flags));
+  flags.import.source = SourceText(flags.inputs);
+  VIXEN_ASSIGN_OR_RETURN(market::Bars bars, market::ReadCsv(flags.inputs, flags.csv));
+  VIXEN_ASSIGN_OR_RETURN(const market::ImportResult result,
+                         market::ImportBars(std::move(bars), flags.import));
+  VIXEN_RETURN_IF_ERROR(result.dataset->Write(flags.out));
+  std::cout << (flags.json ? ImportJson(result.report, flags.out)
+                           : ImportText(result.report, flags.out));
+  return absl::OkStatus();
+}
+
+void AddReadingFlags(CLI::App& command, ImportFlags& flags) {
+  command.add_option("--tz", flags.csv.time_zone,
+                     "zone of times that carry none: IANA name, UTC or offset (-05:00)");
+  command
+      .add_option("--columns", flags.columns,
+                  "columns by role: time=NAME,open=NAME,… (time date open high low close volume "
+                  "symbol adj_close; 1, 2, … without header)")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command.add_option("--volume", flags.csv.volume, "volume column by name, or none: absent");
+  command.add_option("--symbol", flags.csv.symbols, "instruments to read; default all")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command.add_option("--header", flags.header, "auto, or none: the first line is data")
+      ->check(CLI::IsMember({"auto", "none"}));
+  command.add_option("--delimiter", flags.delimiter, "one character or tab; default found out");
+  command.add_option("--decimal", flags.decimal, "decimal sign, . or ,")
+      ->check(CLI::IsMember({".", ","}));
+  command.add_option("--date_order", flags.date_order, "of dates such as 1/4/1999: mdy, dmy, auto")
+      ->check(CLI::IsMember({"auto", "mdy", "dmy"}));
+  command.add_option("--duplicates", flags.duplicates, "equal times: error, or keep first or last")
+      ->check(CLI::IsMember({"error", "first", "last"}));
+  command.add_flag("--adjust", flags.csv.adjust,
+                   "prices × adjusted close / close, volume divided by it");
+}
+
+void AddDatasetFlags(CLI::App& command, ImportFlags& flags) {
+  command.add_option("--out", flags.out, "dataset file to write")->required();
+  command.add_option("--warm_up", flags.import.warm_up, "bars of each segment that give no row")
+      ->capture_default_str();
+  command.add_option("--max_gap", flags.max_gap,
+                     "a longer step in time ends a segment: 90m, 72h, 3d; default off");
+  command.add_option("--split", flags.split,
+                     "earlier and later side by time: a share (0.8), a date or a time with zone");
+  command.add_option("--embargo", flags.import.embargo,
+                     "bars left out after each cut of the split");
+  command.add_option("--fit", flags.fit,
+                     "rows A:B that the scaler is fitted on; default the earlier side, or 80 %");
+  command.add_option("--scaler_from", flags.scaler_from, "take the scaler of that dataset");
+  command.add_flag("--raw", flags.import.raw, "leave the features as they are");
+  command.add_flag("--json", flags.json, "report as one JSON object");
+}
+
+}  // namespace
+
+void AddImport(CLI::App& app, Selected& selected) {
+  auto flags = std::make_shared<ImportFlags>();
+  CLI::App* import = app.add_subcommand("import", "bars of other programs to a dataset");
+  import->require_subcommand(1);
+  CLI::App* csv = import->add_subcommand("csv", "CSV files, plain or gzip, in order of time");
+  csv->add_option("inputs", flags->inputs, "files; a later one continues the earlier")->required();
+  AddReadingFlags(*csv, *flags);
+  AddDatasetFlags(*csv, *flags);
+  csv->callback([&selected, flags] { selected = [flags] { return RunImportCsv(*flags); }; });
+}
+
+}  // namespace vixen::tool

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tool/import/report_text.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "market/format.h"
+
+namespace vixen::tool {
+namespace {
+
+using market::FormatUtc;
+using market::FormatValue;
+
+constexpr size_t kMostClipped = 3;
+constexpr size_t kMostShortSegments = 5;
+
+std::string ShortSegments(const market::ImportReport& report) {
+  std::string text;
+  const size_t shown = std::min(report.short_segments.size(), kMostShortSegments);
+  for (size_t i = 0; i < shown; ++i) {
+    absl::StrAppend(&text, i == 0 ? "" : ", ", FormatUtc(report.short_segments[i].first_time), " (",
+                    report.short_segments[i].bars, " bars)");
+  }
+  if (shown < report.short_segments.size()) absl::StrAppend(&text, ", …");
+  return text;
+}
+
+std::string Clipped(const market::ImportReport& report) {
+  std::string text;
+  for (size_t i = 0; i < std::min(report.clipped.size(), kMostClipped); ++i) {
+    const auto& [name, share] = report.clipped[i];
+    if (share == 0) break;
+    absl::StrAppend(&text, text.empty() ? "" : ", ", name, " ",
+                    absl::StrFormat("%.3g %%", 100 * share));
+  }
+  return text.empty() ? "none" : text;
+}
+
+}  // namespace
+
+std::string ImportText(const market::ImportReport& report, const std::string& out) {
+  std::string text;
+  const auto line = [&text](const char* what, const std::string& value) {
+    absl::StrAppendFormat(&text, "%-13s %s\n", what, value);
+  };
+  line("bars", absl::StrCat(
+                   report.bars, " in ", report.bar_segments, " segments",
+                   report.gap_cuts > 0 ? absl::StrCat(", ", report.gap_cuts, " cut at gaps") : ""));
+  line("prices", absl::StrCat(FormatValue(report.lowest), " to ", FormatValue(report.highest)));
+  line("volume", report.has_volume
+                     ? absl::StrFormat("0 in %.3g %% of the bars", 100 * report.zero_volume_share)
+                     : "absent");
+  line("rows", absl::StrCat(report.rows, " in ", report.segments, " segments"));
+  line("span", absl::StrCat(FormatUtc(report.first_time), " to ", FormatUtc(report.last_time)));
+  if (report.train_rows) {
+    line("split", absl::StrCat("at ", FormatUtc(*report.split_time), ": ", *report.train_rows,
+                               " rows earlier, ", report.rows - *report.train_rows, " later, ",
+                               report.embargoed, " embargoed, ", report.short_parts,
+                               " parts of one row left out"));
+  }
+  line("scaler", report.scaler);
+  if (report.scaler != "raw") line("clipped most", Clipped(report));
+  if (!report.short_segments.empty()) {
+    line("too short", absl::StrCat(report.short_segments.size(),
+                                   " segments gave no rows: ", ShortSegments(report)));
+  }
+  for (const std::string& warning : report.warnings) line("warning", warning);
+  line("fingerprint", report.fingerprint);
+  line("written", out);
+  return text;
+}
+
+std::string ImportJson(const market::ImportReport& report, const std::string& out) {
+  nlohmann::json json = {{"out", out},
+                         {"bars", report.bars},
+                         {"bar_segments", report.bar_segments},
+                         {"gap_cuts", report.gap_cuts},
+                         {"rows", report.rows},
+                         {"segments", report.segments},
+                         {"first_time", FormatUtc(report.first_time)},
+                         {"last_time", FormatUtc(report.last_time)},
+                         {"lowest_price", report.lowest},
+                         {"highest_price", report.highest},
+                         {"volume", report.has_volume ? "present" : "absent"},
+                         {"zero_volume_share", report.zero_volume_share},
+                         {"scaler", report.scaler},
+                         {"constant_columns", report.constant_columns},
+                         {"warnings", report.warnings},
+                         {"fingerprint", report.fingerprint},
+                         {"train_rows", nullptr},
+                         {"split_time", nullptr},
+                         {"embargoed", report.embargoed},
+                         {"short_parts", report.short_parts}};
+  if (report.train_rows) json["train_rows"] = *report.train_rows;
+  if (report.split_time) json["split_time"] = FormatUtc(*report.split_time);
+  json["short_segments"] = nlohmann::json::array();
+  for (const auto& segment : report.short_segments) {
+    json["short_segments"].push_back(
+        {{"first_time", FormatUtc(segment.first_time)}, {"bars", segment.bars}});
+  }
+  json["clipped_share"] = nlohmann::json::object();
+  for (const auto& [name, share] : report.clipped) json["clipped_share"][name] = share;
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace vixen::tool
