@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "proto/config/command_line.h"
+
+#include <algorithm>
+#include <iostream>
+
+#include "base/exit_code.h"
+#include "base/nearest_name.h"
+#include "base/str_cat.h"
+
+namespace vixen::config {
+namespace {
+
+using base::StrCat;
+
+// The innermost command that was chosen: where an unknown flag was meant for.
+CLI::App& Chosen(CLI::App& app) {
+  CLI::App* chosen = &app;
+  while (!chosen->get_subcommands().empty()) chosen = chosen->get_subcommands().back();
+  return *chosen;
+}
+
+std::string CommandName(const CLI::App& app) {
+  return app.get_parent() == nullptr ? app.get_name()
+                                     : StrCat(CommandName(*app.get_parent()), " ", app.get_name());
+}
+
+std::string ExplainUnknown(CLI::App& app, const std::string& argument) {
+  CLI::App& chosen = Chosen(app);
+  const std::string where = StrCat("; see ", CommandName(chosen), " --help");
+  if (argument.rfind("--", 0) == 0) {
+    const std::string name = argument.substr(2, argument.find('=') - 2);
+    std::vector<std::string> known;
+    for (const CLI::Option* option : chosen.get_options()) {
+      for (const std::string& other : option->get_lnames()) known.push_back(other);
+    }
+    return StrCat("unknown flag --", name, base::DidYouMean(name, known, "--"), where);
+  }
+  std::vector<std::string> commands;
+  for (const CLI::App* command : chosen.get_subcommands([](CLI::App*) { return true; })) {
+    commands.push_back(command->get_name());
+  }
+  return StrCat(commands.empty() ? "unexpected argument \"" : "unknown command \"", argument, "\"",
+                base::DidYouMean(argument, commands), where);
+}
+
+}  // namespace
+
+std::vector<std::string> NormaliseArguments(int argc, const char* const* argv) {
+  std::vector<std::string> arguments;
+  bool flags = true;
+  for (int i = 1; i < argc; ++i) {
+    std::string argument = argv[i];
+    flags = flags && argument != "--";
+    if (!flags || argument.rfind("--", 0) != 0) {
+      arguments.push_back(std::move(argument));
+      continue;
+    }
+    const size_t equals = argument.find('=');
+    const size_t end = std::min(equals, argument.size());
+    std::replace(argument.begin() + 2, argument.begin() + end, '-', '_');
+    const bool empty_value = equals != std::string::npos && equals + 1 == argument.size();
+    if (empty_value) argument.pop_back();
+    arguments.push_back(std::move(argument));
+    if (empty_value) arguments.emplace_back();
+  }
+  return arguments;
+}
+
+std::optional<int> ParseCommandLine(CLI::App& app, std::vector<std::string> arguments,
+                                    const std::string& program) {
+  const auto usage = [&](const std::string& message) {
+    return base::ReportStatus(program, base::UsageError(message));
+  };
+  std::reverse(arguments.begin(), arguments.end());  // as CLI11 takes them
+  try {
+    app.parse(std::move(arguments));
+    return std::nullopt;
+  } catch (const CLI::Success& wanted) {
+    app.exit(wanted, std::cout, std::cerr);
+    return base::kExitDone;
+  } catch (const CLI::ExtrasError& error) {
+    const std::vector<std::string> unknown = app.remaining(true);
+    return usage(unknown.empty() ? error.what() : ExplainUnknown(app, unknown.front()));
+  } catch (const CLI::ParseError& error) {
+    return usage(StrCat(error.what(), "; see ", CommandName(Chosen(app)), " --help"));
+  }
+}
+
+}  // namespace vixen::config
