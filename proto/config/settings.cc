@@ -82,7 +82,7 @@ kernels::EnvSettings ToEnvSettings(const v1::EnvironmentSettings& given) {
   to.initial_capital = from.initial_capital();
   to.reserve = from.reserve();
   to.spread = from.spread();
-  std::copy_n(from.cost_bps().begin(), std::min(from.cost_bps_size(), kernels::kStyles),
+  to.rebalance_band = from.rebalance_band();
   to.borrow_bps = from.borrow_bps();
   to.profit_target_bps = from.profit_target_bps();
   to.stop_loss_bps = from.stop_loss_bps();
