@@ -192,8 +192,8 @@ absl::Status FromJson(const Json& top, const char* key, T& value) {
 // Numbers and nulls under "metrics", the nulls' reasons under "reasons": a reader finds plain
 // numbers.
 void WriteMetrics(const char* name, const Metrics& metrics, Json& top) {
-  Json& values = top["metrics"][name] = Json::object();
-  Json& reasons = top["reasons"][name] = Json::object();
+  Json values = Json::object();
+  Json reasons = Json::object();
   for (const MetricSpec& spec : MetricSpecs()) {
     const std::string key(spec.key);
     const Metric& metric = metrics[spec.id];
@@ -202,6 +202,8 @@ void WriteMetrics(const char* name, const Metrics& metrics, Json& top) {
   }
   values["drawdown_recovered"] = metrics.recovered;
   values["ruined"] = metrics.ruined;
+  top["metrics"][name] = std::move(values);
+  top["reasons"][name] = std::move(reasons);
 }
 
 absl::Status ReadMetrics(const char* name, const Json& top, Metrics& metrics) {

@@ -78,7 +78,7 @@ class PartRunner {
                                         .episodes = 1,
                                         .steps = static_cast<uint32_t>(launch_steps),
                                         .precision = kernels::Precision::kFp32,
-                                        .threads = options_.threads};
+                                        .threads = 1};
     collector.market = {.features = dataset.features().data(),
                         .targets = dataset.targets().data(),
                         .last = dataset.last().data(),

@@ -24,7 +24,6 @@ struct EvaluatorOptions {
   kernels::EnvSettings settings;
   Calendar calendar = Calendar::k24x7;
   double risk_free = 0;  // a year
-  int threads = 0;
   uint64_t timing_shifts = 200;
   // One action a step over all parts, instead of the policy's choice; empty: the policy.
   std::span<const uint8_t> scripted;

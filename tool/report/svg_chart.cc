@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tool/report/svg_chart.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "tool/format.h"
+
+namespace vixen::tool {
+namespace {
+
+constexpr int kWide = 1040;
+constexpr int kNarrow = 380;
+constexpr size_t kWidePoints = 1500;
+constexpr size_t kNarrowPoints = 500;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// "12.3": a tenth of a unit is below what a screen shows.
+std::string Num(double value) {
+  std::string text = absl::StrFormat("%.1f", value);
+  if (text.ends_with(".0")) text.resize(text.size() - 2);
+  return text == "-0" ? "0" : text;
+}
+
+struct Range {
+  double low = kInfinity;
+  double high = -kInfinity;
+  void Take(double value) {
+    if (!std::isfinite(value)) return;
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+  bool empty() const { return low > high; }
+};
+
+// From data to picture.
+class Frame {
+ public:
+  Frame(const Chart& chart, int width) : chart_(chart), width_(width), narrow_(width < 600) {
+    for (const ChartSeries& series : chart.series) {
+      for (size_t i = 0; i < series.x.size(); ++i) {
+        if (!std::isfinite(series.y[i])) continue;
+        x_.Take(series.x[i]);
+        y_.Take(series.y[i]);
+      }
+      if (series.mark == Mark::kBars && series.x.size() > 1) {
+        bin_ = series.x[1] - series.x[0];
+        x_.Take(series.x.front() - bin_ / 2);
+        x_.Take(series.x.back() + bin_ / 2);
+      }
+    }
+    if (empty()) return;
+    log_ = chart.y_log && y_.low > 0;
+    if (chart.zero_line) y_.Take(0);
+    if (y_.high == y_.low) {
+      const double pad = y_.low == 0 ? 1 : std::abs(y_.low) * 0.05;
+      y_.low -= log_ ? pad / 2 : pad;
+      y_.high += pad;
+    } else if (log_) {
+      const double pad = std::pow(y_.high / y_.low, 0.04);
+      y_.low /= pad;
+      y_.high *= pad;
+    } else {
+      const double pad = (y_.high - y_.low) * 0.05;
+      const bool at_zero_low = chart.zero_line && y_.low == 0;
+      const bool at_zero_high = chart.zero_line && y_.high == 0;
+      if (!at_zero_low) y_.low -= pad;
+      if (!at_zero_high) y_.high += pad;
+    }
+    if (x_.high == x_.low) {
+      x_.low -= 0.5;
+      x_.high += 0.5;
+    }
+    const int rows = std::clamp((chart.height - 60) / 45, 2, 8);
+    y_ticks_ = log_ ? LogTicks(y_.low, y_.high, rows, chart.y_format)
+                    : LinearTicks(y_.low, y_.high, rows, chart.y_format);
+    const int columns = narrow_ ? 3 : 7;
+    x_ticks_ = chart.x_format == AxisFormat::kTime
+                   ? TimeTicks(x_.low, x_.high, columns)
+                   : LinearTicks(x_.low, x_.high, columns, chart.x_format);
+    size_t longest = 0;
+    for (const Tick& tick : y_ticks_) longest = std::max(longest, tick.label.size());
+    left_ = 14 + 6.6 * static_cast<double>(longest);
+  }
+
+  bool empty() const { return x_.empty() || y_.empty(); }
+  double left() const { return left_; }
+  double right() const { return width_ - 10.0; }
+  double top() const { return 24; }
+  double bottom() const { return chart_.height - (chart_.x_label.empty() ? 26.0 : 42.0); }
+  double X(double x) const {
+    return left() + (x - x_.low) / (x_.high - x_.low) * (right() - left());
+  }
+  double Y(double y) const {
+    const double share = log_ ? std::log(y / y_.low) / std::log(y_.high / y_.low)
+                              : (y - y_.low) / (y_.high - y_.low);
+    return bottom() - share * (bottom() - top());
+  }
+  double base() const { return log_ ? bottom() : Y(std::clamp(0.0, y_.low, y_.high)); }
+  double bin_width() const { return bin_ / (x_.high - x_.low) * (right() - left()); }
+  bool narrow() const { return narrow_; }
+
+  void Draw(std::string& svg) const {
+    for (const Tick& tick : y_ticks_) {
+      const double y = Y(tick.value);
+      absl::StrAppend(&svg, "<line class=\"grid\" x1=\"", Num(left()), "\" x2=\"", Num(right()),
+                      "\" y1=\"", Num(y), "\" y2=\"", Num(y), "\"/>");
+      absl::StrAppend(&svg, "<text class=\"tick\" text-anchor=\"end\" x=\"", Num(left() - 6),
+                      "\" y=\"", Num(y + 4), "\">", EscapeMarkup(tick.label), "</text>");
+    }
+    for (const Tick& tick : x_ticks_) {
+      const double x = X(tick.value);
+      absl::StrAppend(&svg, "<line class=\"axis\" x1=\"", Num(x), "\" x2=\"", Num(x), "\" y1=\"",
+                      Num(bottom()), "\" y2=\"", Num(bottom() + 4), "\"/>");
+      const double half = 3.3 * static_cast<double>(tick.label.size());
+      if (x - half < 0) continue;
+      const bool at_edge = x + half > width_;
+      absl::StrAppend(&svg, "<text class=\"tick\" text-anchor=\"", at_edge ? "end" : "middle",
+                      "\" x=\"", Num(at_edge ? right() : x), "\" y=\"", Num(bottom() + 17), "\">",
+                      EscapeMarkup(tick.label), "</text>");
+    }
+    absl::StrAppend(&svg, "<line class=\"axis\" x1=\"", Num(left()), "\" x2=\"", Num(right()),
+                    "\" y1=\"", Num(bottom()), "\" y2=\"", Num(bottom()), "\"/>");
+    if (chart_.zero_line && !log_) {
+      absl::StrAppend(&svg, "<line class=\"zero\" x1=\"", Num(left()), "\" x2=\"", Num(right()),
+                      "\" y1=\"", Num(base()), "\" y2=\"", Num(base()), "\"/>");
+    }
+    if (!chart_.x_label.empty()) {
+      absl::StrAppend(&svg, "<text class=\"tick\" text-anchor=\"end\" x=\"", Num(right()),
+                      "\" y=\"", chart_.height - 6, "\">", EscapeMarkup(chart_.x_label), "</text>");
+    }
+    if (!chart_.y_label.empty()) {
+      absl::StrAppend(&svg, "<text class=\"tick\" x=\"2\" y=\"12\">", EscapeMarkup(chart_.y_label),
+                      "</text>");
+    }
+  }
+
+ private:
+  const Chart& chart_;
+  const int width_;
+  const bool narrow_;
+  Range x_;
+  Range y_;
+  bool log_ = false;
+  double bin_ = 0;
+  double left_ = 0;
+  std::vector<Tick> x_ticks_;
+  std::vector<Tick> y_ticks_;
+};
+
+void DrawLine(const ChartSeries& series, const Frame& frame, size_t points, std::string& svg) {
+  std::string path;
+  bool pen = false;
+  double first_x = 0, last_x = 0;
+  const bool area = series.mark == Mark::kArea;
+  const auto close = [&] {
+    if (area && pen) {
+      absl::StrAppend(&path, "V", Num(frame.base()), "H", Num(first_x), "Z");
+    }
+    pen = false;
+  };
+  for (const size_t i : Downsample(series.y, points)) {
+    if (!std::isfinite(series.y[i])) {
+      close();
+      continue;
+    }
+    const double x = frame.X(series.x[i]);
+    absl::StrAppend(&path, pen ? "L" : "M", Num(x), " ", Num(frame.Y(series.y[i])));
+    if (!pen) first_x = x;
+    last_x = x;
+    pen = true;
+  }
+  // A single point has no length; a short dash shows it.
+  if (!area && pen && first_x == last_x) absl::StrAppend(&path, "h2");
+  close();
+  absl::StrAppend(&svg, "<path class=\"", area ? "area " : "line ", series.style, "\" d=\"", path,
+                  "\"/>");
+}
+
+// The mean of each piece: extremes of a position that flips often would fill the picture.
+void DrawSignedArea(const ChartSeries& series, const Frame& frame, size_t points,
+                    std::string& svg) {
+  const size_t n = series.y.size();
+  const size_t pieces = std::min(n, points);
+  std::string above, below;
+  for (size_t piece = 0; piece < pieces; ++piece) {
+    const size_t from = piece * n / pieces;
+    const size_t to = (piece + 1) * n / pieces;
+    double positive = 0, negative = 0;
+    for (size_t i = from; i < to; ++i) {
+      (series.y[i] > 0 ? positive : negative) += series.y[i];
+    }
+    const double x1 = frame.X(series.x[from]);
+    const double x2 = to < n ? frame.X(series.x[to]) : frame.right();
+    const auto count = static_cast<double>(to - from);
+    for (auto [path, value] : {std::pair(&above, positive), std::pair(&below, negative)}) {
+      if (value == 0) continue;
+      absl::StrAppend(path, "M", Num(x1), " ", Num(frame.base()), "V", Num(frame.Y(value / count)),
+                      "H", Num(x2), "V", Num(frame.base()), "Z");
+    }
+  }
+  absl::StrAppend(&svg, "<path class=\"area long\" d=\"", above,
+                  "\"/><path class=\"area short\" d=\"", below, "\"/>");
+}
+
+void DrawBars(const ChartSeries& series, const Frame& frame, std::string& svg) {
+  const double width = std::max(frame.bin_width() * 0.9, 0.5);
+  std::string path;
+  for (size_t i = 0; i < series.x.size(); ++i) {
+    if (series.y[i] == 0) continue;
+    absl::StrAppend(&path, "M", Num(frame.X(series.x[i]) - width / 2), " ", Num(frame.base()), "V",
+                    Num(frame.Y(series.y[i])), "h", Num(width), "V", Num(frame.base()), "Z");
+  }
+  absl::StrAppend(&svg, "<path class=\"bars ", series.style, "\" d=\"", path, "\"/>");
+}
+
+void DrawMarkers(const ChartSeries& series, const Frame& frame, std::string& svg) {
+  std::string path;
+  const double size = frame.narrow() ? 3 : 4;
+  for (size_t i = 0; i < series.x.size(); ++i) {
+    const double x = frame.X(series.x[i]);
+    const double y = frame.Y(series.y[i]);
+    const std::string s = Num(size), twice = Num(2 * size);
+    if (series.mark == Mark::kUp) {
+      absl::StrAppend(&path, "M", Num(x), " ", Num(y + 3), "l", s, " ", twice, "h-", twice, "Z");
+    } else if (series.mark == Mark::kDown) {
+      absl::StrAppend(&path, "M", Num(x), " ", Num(y - 3), "l", s, " -", twice, "h-", twice, "Z");
+    } else {
+      absl::StrAppend(&path, "M", Num(x - size), " ", Num(y - size), "l", twice, " ", twice, "m0 -",
+                      twice, "l-", twice, " ", twice);
+    }
+  }
+  absl::StrAppend(&svg, "<path class=\"", series.mark == Mark::kCross ? "line " : "mark ",
+                  series.style, "\" d=\"", path, "\"/>");
+}
+
+// In the top margin, right-aligned and read from the left.
+void DrawLegend(const Chart& chart, const Frame& frame, std::string& svg) {
+  double width = 0;
+  std::vector<const ChartSeries*> named;
+  for (const ChartSeries& series : chart.series) {
+    if (series.name.empty()) continue;
+    named.push_back(&series);
+    width += 30 + 6.7 * static_cast<double>(series.name.size());
+  }
+  double x = std::max(frame.right() - width, frame.narrow() ? 4.0 : frame.left());
+  for (const ChartSeries* series : named) {
+    const bool filled = series->mark != Mark::kLine && series->mark != Mark::kCross;
+    if (filled) {
+      absl::StrAppend(&svg, "<rect class=\"mark ", series->style, "\" x=\"", Num(x + 4),
+                      "\" y=\"4\" width=\"10\" height=\"9\"/>");
+    } else {
+      absl::StrAppend(&svg, "<path class=\"line ", series->style, "\" d=\"M", Num(x),
+                      " 8.5h16\"/>");
+    }
+    absl::StrAppend(&svg, "<text class=\"legend\" x=\"", Num(x + 20), "\" y=\"12\">",
+                    EscapeMarkup(series->name), "</text>");
+    x += 30 + 6.7 * static_cast<double>(series->name.size());
+  }
+}
+
+}  // namespace
+
+std::vector<size_t> Downsample(const std::vector<double>& y, size_t limit) {
+  const size_t n = y.size();
+  std::vector<size_t> kept;
+  if (n <= std::max<size_t>(limit, 4)) {
+    for (size_t i = 0; i < n; ++i) kept.push_back(i);
+    return kept;
+  }
+  const size_t pieces = std::max<size_t>(limit / 2, 2);
+  kept.push_back(0);
+  for (size_t piece = 0; piece < pieces; ++piece) {
+    const size_t from = piece * n / pieces;
+    const size_t to = (piece + 1) * n / pieces;
+    size_t low = from, high = from;
+    for (size_t i = from; i < to; ++i) {
+      // Finite values win: only a gap of a whole piece stays one.
+      if (!std::isfinite(y[low]) || y[i] < y[low]) low = i;
+      if (!std::isfinite(y[high]) || y[i] > y[high]) high = i;
+    }
+    for (const size_t i : {std::min(low, high), std::max(low, high)}) {
+      if (i > kept.back()) kept.push_back(i);
+    }
+  }
+  if (kept.back() != n - 1) kept.push_back(n - 1);
+  return kept;
+}
+
+std::string RenderChart(const Chart& chart, int width, size_t points) {
+  const Frame frame(chart, width);
+  if (frame.empty()) return "<p class=\"note\">No data for this chart.</p>\n";
+  std::string svg =
+      absl::StrCat("<svg class=\"", width == kNarrow ? "narrow" : "wide",
+                   "\" xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 ", width, " ",
+                   chart.height, "\" role=\"img\" aria-label=\"", EscapeMarkup(chart.title), "\">");
+  frame.Draw(svg);
+  for (const ChartSeries& series : chart.series) {
+    if (series.x.empty()) continue;
+    switch (series.mark) {
+      case Mark::kLine:
+      case Mark::kArea:
+        DrawLine(series, frame, points, svg);
+        break;
+      case Mark::kSignedArea:
+        DrawSignedArea(series, frame, points, svg);
+        break;
+      case Mark::kBars:
+        DrawBars(series, frame, svg);
+        break;
+      case Mark::kUp:
+      case Mark::kDown:
+      case Mark::kCross:
+        DrawMarkers(series, frame, svg);
+        break;
+    }
+  }
+  DrawLegend(chart, frame, svg);
+  svg += "</svg>\n";
+  return svg;
+}
+
+std::string RenderResponsive(const Chart& chart) {
+  const std::string wide = RenderChart(chart, kWide, kWidePoints);
+  if (wide.starts_with("<p")) return wide;
+  return wide + RenderChart(chart, kNarrow, kNarrowPoints);
+}
+
+}  // namespace vixen::tool
