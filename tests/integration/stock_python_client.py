@@ -6,15 +6,14 @@ is not installed; scripts/python_env.sh installs it.
 """
 import hashlib
 import json
-import os
-import pathlib
-import signal
+import queue
 import struct
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
+
+from processes import SOURCE, Process, vixen
 
 try:
     import grpc
@@ -23,8 +22,6 @@ except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(77)
 
-SOURCE = pathlib.Path(os.environ["VIXEN_SOURCE_DIR"])
-BIN = pathlib.Path(os.environ["VIXEN_BIN_DIR"])
 DTYPES = {1: np.uint8, 2: np.dtype("<u4"), 3: np.dtype("<f4"), 4: np.dtype("<f2")}
 
 
@@ -78,28 +75,20 @@ class StockClient(unittest.TestCase):
         cls.folder = tempfile.TemporaryDirectory()
         generate(cls.folder.name)
         dataset = f"{cls.folder.name}/b2.safetensors"
-        subprocess.run([BIN / "vixen", "synth", "b2", "--bars", "4000", "--seed", "5", "--out", dataset],
-                       check=True, stdout=subprocess.DEVNULL)
-        ports = pathlib.Path(cls.folder.name, "ports")
-        cls.actor = subprocess.Popen(
-            [BIN / "vixen-actor", "--dataset", dataset, "--listen", "127.0.0.1:0", "--metrics_listen", "127.0.0.1:0",
-             "--port_file", ports, "--episodes", "8", "--steps", "32", "--curiosity_max", "0",
-             "--hidden1", "32", "--hidden2", "32", "--value_hidden", "16", "--advantage_hidden", "16"],
-            stderr=subprocess.PIPE)
-        deadline = time.monotonic() + 30
-        while not (ports.exists() and ports.read_text().count("\n") >= 2):
-            if cls.actor.poll() is not None or time.monotonic() > deadline:
-                raise RuntimeError(f"the actor did not come up: {cls.actor.stderr.read().decode()}")
-            time.sleep(0.02)
-        cls.channel = grpc.insecure_channel("127.0.0.1:" + ports.read_text().split()[0])
+        vixen("synth", "b2", "--bars", 4000, "--seed", 5, "--out", dataset)
+        cls.actor = Process(cls.folder.name, "actor", "vixen-actor", "--dataset", dataset, "--listen", "127.0.0.1:0",
+                            "--metrics_listen", "127.0.0.1:0", "--episodes", 8, "--steps", 32, "--curiosity_max", 0,
+                            "--hidden1", 32, "--hidden2", 32, "--value_hidden", 16, "--advantage_hidden", 16)
+        cls.channel = grpc.insecure_channel(f"127.0.0.1:{cls.actor.ports()[0]}")
 
     @classmethod
     def tearDownClass(cls):
         cls.channel.close()
-        cls.actor.send_signal(signal.SIGTERM)
-        code = cls.actor.wait(timeout=30)
-        cls.actor.stderr.close()
-        cls.folder.cleanup()
+        try:
+            code = cls.actor.terminate()
+        finally:
+            cls.actor.kill()
+            cls.folder.cleanup()
         assert code == 0, f"the actor ended with {code}"
 
     def push(self, kind, version, tensors, info, epsilon=None):
@@ -137,7 +126,6 @@ class StockClient(unittest.TestCase):
             yield actor_pb2.CollectRequest(credit=actor_pb2.Credit(n=1))
             yield from iter(lambda: acknowledgements.get(timeout=30), None)
 
-        import queue
         acknowledgements = queue.Queue()
         opened = header = trailer = None
         payload = bytearray()

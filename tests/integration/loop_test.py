@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The whole loop through the real processes on a market whose optimum is known."""
+import json
+import pathlib
+import tempfile
+import unittest
+
+from processes import Process, read_log, vixen, wait_for
+
+# Settings of the test-bed (docs/learning.md): three positions at the market, short launches, no shaping.
+BED = ["--episodes", 64, "--steps", 4, "--carry_over", "--max_episode_steps", 500, "--actions", "1,19,37",
+       "--gamma", 0.95, "--cost_bps", ",".join(["0"] * 9), "--spread", 0, "--profit_target_bps", 1e6,
+       "--stop_loss_bps", 1e6, "--max_holding_bars", 1000000, "--risk_scale", 0, "--diversity_penalty", 0,
+       "--curiosity_max", 0, "--pnl_scale", 1667]
+NETWORK = ["--hidden1", 64, "--hidden2", 64, "--value_hidden", 64, "--advantage_hidden", 64]
+LEARNER = ["--capacity", 200000, "--min_size", 512, "--samples_per_insert", 32, "--epsilon_transitions", 1000,
+           "--metrics_listen", "127.0.0.1:0", "--torch_threads", 1]
+
+
+class Loop(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.path = pathlib.Path(self.folder.name)
+        self.dataset = self.path / "b0.safetensors"
+        vixen("synth", "b0", "--bars", 50000, "--seed", 11, "--out", self.dataset)
+
+    def start(self, name, program, *arguments):
+        process = Process(self.path, name, program, *arguments)
+        self.addCleanup(process.kill)
+        return process
+
+    def start_actor(self):
+        actor = self.start("actor", "vixen-actor", "--dataset", self.dataset, "--listen", "127.0.0.1:0",
+                           "--metrics_listen", "127.0.0.1:0", "--threads", 1, *BED, *NETWORK)
+        return actor, *actor.ports()
+
+    def start_learner(self, port, *more):
+        return self.start("learner", "vixen-learner", "--actor", f"127.0.0.1:{port}", "--out", self.path / "out",
+                          "--cache", self.path / "cache", *LEARNER, *more)
+
+    def test_learns_the_signal_bandit_to_nine_tenths_of_the_optimum(self):
+        actor, port, _ = self.start_actor()
+        learner = self.start_learner(port, "--max_transitions", 5000)
+        self.assertEqual(learner.wait(), 0, learner.log.read_text())
+        self.assertEqual(actor.terminate(), 0, actor.log.read_text())
+        score = json.loads(vixen("score", "b0", "--weights", self.path / "out/weights.safetensors", "--json").stdout)
+        self.assertGreaterEqual(score["score"], 0.90, score)
+        log = read_log(self.path / "out/training.jsonl")
+        self.assertGreaterEqual(log[-1]["transitions"], 5000)
+        self.assertGreaterEqual(log[-1]["updates"], 1000)
+
+    def test_training_goes_on_after_the_learner_was_killed(self):
+        actor, port, metrics = self.start_actor()
+        log = self.path / "out/training.jsonl"
+        weights = self.path / "out/weights.safetensors"
+        first = self.start_learner(port, "--weights_every_seconds", 0.5)
+        wait_for(lambda: weights.exists() and read_log(log) and read_log(log)[-1]["updates"] > 200, "200 updates and saved weights")
+        version = actor.metric(metrics, 'vixen_weights_version{kind="online"')
+        first.kill()
+        before = read_log(log)[-1]["updates"]
+        second = self.start_learner(port, "--resume")
+        wait_for(lambda: read_log(log)[-1]["updates"] > before + 200, "200 updates more")
+        self.assertGreater(actor.metric(metrics, 'vixen_weights_version{kind="online"'), version)
+        self.assertEqual(second.terminate(), 0, second.log.read_text())
+        self.assertEqual(actor.terminate(), 0, actor.log.read_text())
+
+    def test_training_goes_on_after_the_actor_was_killed(self):
+        actor, port, _ = self.start_actor()
+        log = self.path / "out/training.jsonl"
+        learner = self.start_learner(port)
+        wait_for(lambda: read_log(log) and read_log(log)[-1]["updates"] > 100, "100 updates")
+        actor.kill()
+        again = self.start("actor", "vixen-actor", "--dataset", self.dataset, "--listen", f"127.0.0.1:{port}",
+                           "--metrics_listen", "127.0.0.1:0", "--threads", 1, *BED, *NETWORK)
+        again.ports()
+        before = read_log(log)[-1]["updates"]
+        wait_for(lambda: read_log(log)[-1]["updates"] > before + 200, "200 updates more")
+        self.assertEqual(learner.terminate(), 0, learner.log.read_text())
+        self.assertEqual(again.terminate(), 0, again.log.read_text())
+
+    def test_another_dataset_is_refused_before_the_first_batch(self):
+        _, port, _ = self.start_actor()
+        other = self.path / "other.safetensors"
+        vixen("synth", "b0", "--bars", 50000, "--seed", 12, "--out", other)
+        learner = self.start_learner(port, "--dataset", other)
+        self.assertEqual(learner.wait(60), 1)
+        message = learner.log.read_text()
+        for dataset in (self.dataset, other):
+            fingerprint = json.loads(vixen("inspect", dataset, "--json").stdout)["fingerprint"]
+            self.assertIn(fingerprint, message)
+
+    def test_other_widths_are_refused_with_both_values(self):
+        _, port, _ = self.start_actor()
+        learner = self.start_learner(port, "--hidden1", 128)
+        self.assertEqual(learner.wait(60), 1)
+        message = learner.log.read_text()
+        self.assertIn("hidden1", message)
+        self.assertIn("128", message)
+        self.assertIn("64", message)
+
+
+if __name__ == "__main__":
+    unittest.main()
