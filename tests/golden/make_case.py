@@ -3,8 +3,8 @@
 
     make_case.py FOLDER COUNT [FIRST_SEED]
 
-A case whose least margin between best and second-best Q is below 2e-4 is made again with the next seed:
-float32 could rightly choose another action there. `vixen verify --golden FOLDER` replays them.
+A case whose least margin between best and second-best Q is below 2e-4, or in which the same program in float32
+decides otherwise, is made again with the next seed: float32 may rightly differ there. `vixen verify --golden FOLDER` replays them.
 Needs numpy only.
 """
 import json
@@ -54,7 +54,9 @@ def random_config(g, bars):
     carry = bool(g.random() < 0.25)
     actions = () if g.random() < 0.6 else tuple(sorted(g.choice(45, g.integers(1, 12), replace=False).tolist()))
     begin, end = (0, 0) if g.random() < 0.6 else (int(g.integers(0, bars // 3)), int(g.integers(bars // 2, bars)))
-    bps = lambda: float(g.integers(4, 60))
+    # Off the cent grid: an exact tie hits in float32 (docs/environment.md, step 7) and misses by one part in
+    # 1e8 in float64 from float32 targets; hand-computed tests hold the ties.
+    bps = lambda: float(g.integers(4, 60)) + 0.37
     return R.Config(
         length=int(g.integers(20, 160)), initial_capital=float(g.choice([1e5, 1e4, 1e6])),
         reserve=float(g.choice([0.1, 0.0, 0.3])), spread=float(g.choice([0.0002, 0.0, 0.001])),
@@ -94,15 +96,21 @@ def make(seed):
     starts = g.choice(startable, episodes).astype(np.int32)
     rng = g.integers(0, 2**32, episodes, dtype=np.uint32)
 
-    f64 = lambda weights: {name: values.astype(np.float64) for name, values in weights.items()}
+    def run(dtype):
+        cast = lambda weights: {name: values.astype(dtype) for name, values in weights.items()}
+        state, draws, outs = None, rng, []
+        for _ in range(2 if cfg.carry_over else 1):
+            out, state = R.collect(np, reference, (data[0].astype(dtype), data[1].astype(dtype), data[2]), cast(online), cast(target),
+                                   cast(curiosity), starts, draws, dtype, state)
+            draws = state.pop("rng")
+            outs.append(out)
+        return {name: np.concatenate([o[name] for o in outs], axis=1) for name in outs[0]}
+
     reference = R.Config(**{**cfg.__dict__, "begin": begin, "end": end})
-    state, draws, outs = None, rng, []
-    for _ in range(2 if cfg.carry_over else 1):
-        out, state = R.collect(np, reference, (data[0].astype(np.float64), data[1].astype(np.float64), data[2]), f64(online), f64(target),
-                               f64(curiosity), starts, draws, np.float64, state)
-        draws = state.pop("rng")
-        outs.append(out)
-    out = {name: np.concatenate([o[name] for o in outs], axis=1) for name in outs[0]}
+    out, rounded = run(np.float64), run(np.float32)
+    # A threshold (ruin, band, entropy) can lie within float32's rounding of a value.
+    if any((out[name] != rounded[name]).any() for name in ("bar", "action", "code", "term", "trunc", "valid")):
+        return None
 
     valid = out["valid"]
     ordered = np.sort(out["greedy"], axis=-1)
@@ -134,7 +142,7 @@ def make(seed):
                 if name not in ("terminate_on_barrier", "barrier_aligned")}
     metadata["on_barrier"] = json.dumps("terminate" if cfg.terminate_on_barrier else "relabel")
     metadata["barrier_shaping"] = json.dumps("aligned" if cfg.barrier_aligned else "product")
-    metadata.update(case=f"random-{seed}", margin=str(margin))
+    metadata.update(case=f"random-{seed}", margin=str(min(margin, 1.0)))
     return tensors, metadata
 
 
