@@ -2,7 +2,10 @@
 #include "proto/config/command_line.h"
 
 #include <algorithm>
+#include <exception>
 #include <iostream>
+#include <sstream>
+#include <utility>
 
 #include "base/exit_code.h"
 #include "base/nearest_name.h"
@@ -67,24 +70,35 @@ std::vector<std::string> NormaliseArguments(int argc, const char* const* argv) {
   return arguments;
 }
 
-std::optional<int> ParseCommandLine(CLI::App& app, std::vector<std::string> arguments,
-                                    const std::string& program) {
-  const auto usage = [&](const std::string& message) {
-    return base::ReportStatus(program, base::UsageError(message));
-  };
+absl::Status ParseArguments(CLI::App& app, std::vector<std::string> arguments, std::string& text) {
   std::reverse(arguments.begin(), arguments.end());  // as CLI11 takes them
   try {
     app.parse(std::move(arguments));
-    return std::nullopt;
+    return absl::OkStatus();
   } catch (const CLI::Success& wanted) {
-    app.exit(wanted, std::cout, std::cerr);
-    return base::kExitDone;
+    std::ostringstream out;
+    app.exit(wanted, out, out);
+    text = out.str();
+    return absl::OkStatus();
   } catch (const CLI::ExtrasError& error) {
-    const std::vector<std::string> unknown = app.remaining(true);
-    return usage(unknown.empty() ? error.what() : ExplainUnknown(app, unknown.front()));
-  } catch (const CLI::ParseError& error) {
-    return usage(StrCat(error.what(), "; see ", CommandName(Chosen(app)), " --help"));
+    return base::UsageError(ExplainUnknown(app, app.remaining(true).front()));
+  } catch (const std::exception& error) {
+    // A misspelt flag often shows first as a missing or surplus other one.
+    for (const std::string& unknown : app.remaining(true)) {
+      if (unknown.rfind("--", 0) == 0) return base::UsageError(ExplainUnknown(app, unknown));
+    }
+    return base::UsageError(StrCat(error.what(), "; see ", CommandName(Chosen(app)), " --help"));
   }
+}
+
+std::optional<int> ParseCommandLine(CLI::App& app, int argc, const char* const* argv,
+                                    std::string_view program) {
+  std::string text;
+  const absl::Status status = ParseArguments(app, NormaliseArguments(argc, argv), text);
+  if (!status.ok()) return base::ReportStatus(program, status);
+  if (text.empty()) return std::nullopt;
+  std::cout << text << std::flush;
+  return base::kExitDone;
 }
 
 }  // namespace vixen::config

@@ -5,7 +5,10 @@
 #include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "absl/status/status.h"
 
 namespace vixen::config {
 
@@ -14,10 +17,14 @@ namespace vixen::config {
 // What follows "--" stays as it is.
 std::vector<std::string> NormaliseArguments(int argc, const char* const* argv);
 
-// Parses. nullopt: go on. Otherwise the exit code: 0 after --help or --version (printed to stdout),
-// 2 after one line on stderr that names what is wrong and, for an unknown flag or command, the
-// nearest right one. `program` begins that line.
-std::optional<int> ParseCommandLine(CLI::App& app, std::vector<std::string> arguments,
-                                    const std::string& program);
+// Parses. OK with empty `text`: go on. OK with `text`: the answer to --help or --version, to be
+// printed instead. Otherwise a usage error that names what is wrong and, for an unknown flag or
+// command, the nearest right one.
+absl::Status ParseArguments(CLI::App& app, std::vector<std::string> arguments, std::string& text);
+
+// The same for a main function. nullopt: go on. Otherwise the exit code: 0 after printing `text` on
+// stdout, 2 after one line on stderr, which `program` begins.
+std::optional<int> ParseCommandLine(CLI::App& app, int argc, const char* const* argv,
+                                    std::string_view program);
 
 }  // namespace vixen::config

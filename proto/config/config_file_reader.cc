@@ -145,7 +145,7 @@ absl::StatusOr<Origins> ParseConfig(const std::string& text, std::string_view so
 
 absl::StatusOr<Origins> ReadConfigFile(const std::string& path, Message& config) {
   const absl::StatusOr<std::string> text = base::ReadFile(path);
-  if (!text.ok()) return base::UsageError(StrCat("--config: ", text.status().message()));
+  if (!text.ok()) return base::UsageError(std::string(text.status().message()));
   return ParseConfig(*text, path, config);
 }
 

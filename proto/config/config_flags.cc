@@ -37,16 +37,13 @@ std::string TypeName(const FieldDescriptor& field) {
 }
 
 CLI::Option* AddFlag(CLI::App& app, const Leaf& leaf) {
-  const std::string name = StrCat("--", leaf.name());
-  const bool truth = leaf.field->cpp_type() == FieldDescriptor::CPPTYPE_BOOL;
-  CLI::Option* option = nullptr;
-  if (truth) {
-    option = app.add_flag_function(
-        name, [](int64_t) {}, Describe(leaf));
+  CLI::Option* option = app.add_option(StrCat("--", leaf.name()), kKeep, Describe(leaf));
+  if (leaf.field->cpp_type() == FieldDescriptor::CPPTYPE_BOOL) {
+    option->expected(0)->type_name("");
   } else {
-    option = app.add_option(name, kKeep, Describe(leaf))->type_name(TypeName(*leaf.field));
-    if (const std::string value = DefaultText(leaf); !value.empty()) option->default_str(value);
+    option->type_name(TypeName(*leaf.field));
   }
+  if (const std::string value = DefaultText(leaf); !value.empty()) option->default_str(value);
   option->multi_option_policy(leaf.field->is_repeated() ? CLI::MultiOptionPolicy::TakeAll
                                                         : CLI::MultiOptionPolicy::TakeLast);
   option->group(leaf.setting().testing() ? "" : leaf.groups.empty() ? "Settings" : leaf.group());

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// vixen config: the effective configuration as text, and what in a file cannot work.
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/exit_code.h"
+#include "base/status_macros.h"
+#include "base/str_cat.h"
+#include "proto/config/command_line.h"
+#include "proto/config/config_check.h"
+#include "proto/config/config_file.h"
+#include "proto/config/config_flags.h"
+#include "tool/command.h"
+#include "vixen/v1/config.pb.h"
+
+namespace vixen::tool {
+namespace {
+
+using base::StrCat;
+using google::protobuf::Message;
+
+std::unique_ptr<Message> NewConfig(bool learner) {
+  if (learner) return std::make_unique<v1::LearnerConfig>();
+  return std::make_unique<v1::ActorConfig>();
+}
+
+// Takes `flag` out of the arguments; false when it is not there.
+bool Take(std::vector<std::string>& arguments, const std::string& flag) {
+  const auto found = std::find(arguments.begin(), arguments.end(), flag);
+  if (found == arguments.end()) return false;
+  arguments.erase(found);
+  return true;
+}
+
+// Which flags there are depends on --actor or --learner, so `print` parses its arguments itself.
+// For a learner --actor is the setting of that name.
+absl::Status RunPrint(std::vector<std::string> arguments) {
+  const bool learner = Take(arguments, "--learner");
+  if (!learner) Take(arguments, "--actor");
+  const std::unique_ptr<Message> config = NewConfig(learner);
+  CLI::App app(
+      "print the effective configuration of vixen-actor (--actor, assumed) or vixen-learner "
+      "(--learner): presets, defaults, --config FILE and flags put together",
+      "vixen config print");
+  bool comments = false;
+  app.add_flag("--comments", comments, "with meaning and range of each setting");
+  app.footer(
+      "Example:\n  vixen config print --actor --preset recommended --comments > actor.textproto\n");
+  config::ConfigFlags flags(app, *config);
+  std::string text;
+  VIXEN_RETURN_IF_ERROR(config::ParseArguments(app, std::move(arguments), text));
+  if (text.empty()) {
+    VIXEN_RETURN_IF_ERROR(flags.Apply());
+    text = config::EffectiveText(*config, comments);
+  }
+  std::cout << text;
+  return absl::OkStatus();
+}
+
+struct CheckFlags {
+  std::string file;
+  bool actor = false;
+  bool learner = false;
+};
+
+struct Loaded {
+  std::unique_ptr<Message> config;
+  config::Origins origins;
+};
+
+absl::StatusOr<Loaded> Load(const std::string& file, bool learner) {
+  Loaded loaded{NewConfig(learner), {}};
+  VIXEN_ASSIGN_OR_RETURN(loaded.origins, config::ReadConfigFile(file, *loaded.config));
+  return loaded;
+}
+
+// Without --actor or --learner: what the file parses as. Where it is neither, the user knows which
+// of the two errors is meant.
+absl::StatusOr<Loaded> LoadEither(const CheckFlags& flags) {
+  if (flags.actor || flags.learner) return Load(flags.file, flags.learner);
+  absl::StatusOr<Loaded> actor = Load(flags.file, false);
+  if (actor.ok()) return actor;
+  absl::StatusOr<Loaded> learner = Load(flags.file, true);
+  if (learner.ok()) return learner;
+  if (actor.status().message() == learner.status().message()) return actor.status();
+  return base::UsageError(StrCat("neither an actor's configuration (", actor.status().message(),
+                                 ") nor a learner's (", learner.status().message(),
+                                 "); --actor or --learner says which is meant"));
+}
+
+absl::Status RunCheck(const CheckFlags& flags) {
+  VIXEN_ASSIGN_OR_RETURN(const Loaded loaded, LoadEither(flags));
+  const std::vector<config::Fault> faults = config::FindFaults(*loaded.config);
+  const std::string name = loaded.config->GetDescriptor()->name();
+  if (faults.empty()) {
+    std::cout << flags.file << ": a working " << name << "\n";
+    return absl::OkStatus();
+  }
+  for (const config::Fault& fault : faults) {
+    std::cout << config::FaultText(fault, loaded.origins) << "\n";
+  }
+  return base::UsageError(
+      StrCat(flags.file, ": ", name, " cannot work: ", faults.front().message,
+             faults.size() > 1 ? StrCat(" (and ", faults.size() - 1, " more)") : ""));
+}
+
+}  // namespace
+
+void AddConfig(CLI::App& app, Selected& selected) {
+  CLI::App* command = app.add_subcommand("config", "the effective configuration; what cannot work");
+  command->require_subcommand(1);
+
+  CLI::App* print =
+      command->add_subcommand("print", "the effective configuration, all defaults filled in");
+  print->set_help_flag();
+  print->allow_extras();
+  print->callback([&selected, print] {
+    selected = [arguments = print->remaining()] { return RunPrint(arguments); };
+  });
+
+  CLI::App* check =
+      command->add_subcommand("check", "a line for each setting of FILE that cannot work");
+  auto flags = std::make_shared<CheckFlags>();
+  check->add_option("file", flags->file, "textproto as for --config")
+      ->required()
+      ->type_name("FILE");
+  CLI::Option* actor = check->add_flag("--actor", flags->actor, "FILE is for vixen-actor");
+  check->add_flag("--learner", flags->learner, "FILE is for vixen-learner")->excludes(actor);
+  check->callback([&selected, flags] { selected = [flags] { return RunCheck(*flags); }; });
+}
+
+}  // namespace vixen::tool
