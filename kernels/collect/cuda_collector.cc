@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/collect/cuda_collector.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "base/status_macros.h"
+#include "base/str_cat.h"
+#include "kernels/collect/cuda_executor.h"
+#include "kernels/collect/launch_start.h"
+
+namespace vixen::kernels {
+namespace {
+
+constexpr size_t kSlots = 2;
+
+// What a launch brings to the host beside its columns.
+struct Summary {
+  LaunchStatistics statistics;
+  unsigned long long bad_row;
+};
+
+class CudaCollector final : public Collector {
+ public:
+  CudaCollector(const CollectorOptions& options, std::unique_ptr<CudaExecutor> executor)
+      : options_(options), executor_(std::move(executor)) {}
+  ~CudaCollector() override { cudaDeviceSynchronize(); }
+
+  absl::Status Start() {
+    VIXEN_RETURN_IF_ERROR(CreateStream(compute_));
+    VIXEN_RETURN_IF_ERROR(CreateStream(copy_));
+    for (Slot& slot : ring_) {
+      VIXEN_RETURN_IF_ERROR(executor_->Allocate(slot.device, false));
+      VIXEN_RETURN_IF_ERROR(executor_->Allocate(slot.staging));
+      VIXEN_RETURN_IF_ERROR(slot.columns.Allocate(slot.device.columns.size()));
+      VIXEN_RETURN_IF_ERROR(slot.summary.Allocate(1));
+      VIXEN_RETURN_IF_ERROR(slot.start_slots.Allocate(options_.episodes));
+      VIXEN_RETURN_IF_ERROR(CreateEvent(slot.computed));
+      VIXEN_RETURN_IF_ERROR(CreateEvent(slot.copied));
+    }
+    return absl::OkStatus();
+  }
+
+  const CollectorInfo& info() const override { return executor_->info(); }
+
+  absl::StatusOr<WeightsProbe> StageWeights(const Parameters& parameters) override {
+    return executor_->Stage(parameters);
+  }
+
+  void CommitWeights(WeightsKind kind) override {
+    const absl::Status status = executor_->Commit(kind, compute_.get());
+    if (!status.ok()) failure_ = status;
+  }
+
+  absl::Status CanLaunch() const override {
+    VIXEN_RETURN_IF_ERROR(failure_);
+    return executor_->CanLaunch();
+  }
+
+  absl::Status Launch(const LaunchRequest& request, Batch& batch) override {
+    VIXEN_RETURN_IF_ERROR(CanLaunch());
+    VIXEN_RETURN_IF_ERROR(CheckLaunch(options_, request, batch));
+    Slot& slot = ring_[next_];
+    if (slot.batch != nullptr) {
+      return absl::FailedPreconditionError(
+          base::StrCat(kSlots, " launches are in flight: wait for the oldest first"));
+    }
+    const bool with_q = !batch.q().empty();
+    VIXEN_RETURN_IF_ERROR(executor_->Allocate(slot.device, with_q));
+    if (with_q && slot.q.empty()) VIXEN_RETURN_IF_ERROR(slot.q.Allocate(slot.device.q.size()));
+    slot.device.with_terms = batch.with_terms();
+    VIXEN_RETURN_IF_ERROR(Keep(executor_->Enqueue(request, slot.staging, slot.device, compute_.get())));
+    VIXEN_RETURN_IF_ERROR(Keep(EnqueueCopies(slot, with_q)));
+    slot.batch = &batch;
+    next_ = (next_ + 1) % kSlots;
+    return absl::OkStatus();
+  }
+
+  absl::Status Wait(Batch& batch) override {
+    const auto slot = std::find_if(ring_.begin(), ring_.end(),
+                                   [&](const Slot& s) { return s.batch == &batch; });
+    if (slot == ring_.end()) {
+      return absl::FailedPreconditionError("no launch that fills this batch is in flight");
+    }
+    slot->batch = nullptr;
+    VIXEN_RETURN_IF_ERROR(
+        Keep(CudaStatus(cudaEventSynchronize(slot->copied.get()), "cudaEventSynchronize")));
+    TakeRows(*slot, batch);
+    return CheckRows(*slot, batch);
+  }
+
+  std::vector<SlotState> SlotStates() override {
+    absl::StatusOr<std::vector<SlotState>> slots = executor_->ReadSlots(compute_.get());
+    if (slots.ok()) return *std::move(slots);
+    failure_ = slots.status();
+    return {};
+  }
+
+ private:
+  struct Slot {
+    DeviceBatch device;
+    LaunchStaging staging;
+    PinnedBuffer<std::byte> columns;
+    PinnedBuffer<float> q;
+    PinnedBuffer<Summary> summary;
+    PinnedBuffer<SlotState> start_slots;
+    Event computed;
+    Event copied;
+    Batch* batch = nullptr;
+  };
+
+  // An error of the device stays: the work behind it is lost.
+  absl::Status Keep(absl::Status status) {
+    if (status.code() == absl::StatusCode::kInternal) failure_ = status;
+    return status;
+  }
+
+  absl::Status EnqueueCopies(Slot& slot, bool with_q) {
+    VIXEN_CUDA_RETURN_IF_ERROR(cudaEventRecord(slot.computed.get(), compute_.get()));
+    cudaStream_t copy = copy_.get();
+    VIXEN_CUDA_RETURN_IF_ERROR(cudaStreamWaitEvent(copy, slot.computed.get()));
+    const auto bring = [copy](void* to, const void* from, size_t bytes) {
+      return cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, copy);
+    };
+    const DeviceBatch& device = slot.device;
+    const size_t rows = size_t{options_.episodes} * options_.steps;
+    // Up to `terms`, which only some batches have.
+    const size_t head = rows * (device.with_terms ? 60 : 40);
+    VIXEN_CUDA_RETURN_IF_ERROR(bring(slot.columns.data(), device.columns.data(), head));
+    VIXEN_CUDA_RETURN_IF_ERROR(
+        bring(slot.columns.data() + rows * 60, device.columns.data() + rows * 60, rows * 2));
+    Summary* summary = slot.summary.data();
+    VIXEN_CUDA_RETURN_IF_ERROR(
+        bring(&summary->statistics, device.statistics.data(), sizeof(LaunchStatistics)));
+    VIXEN_CUDA_RETURN_IF_ERROR(
+        bring(&summary->bad_row, device.bad_row.data(), sizeof(summary->bad_row)));
+    if (options_.settings.carry_over) {
+      VIXEN_CUDA_RETURN_IF_ERROR(bring(slot.start_slots.data(), device.start_slots.data(),
+                                       device.start_slots.bytes()));
+    }
+    if (with_q) {
+      VIXEN_CUDA_RETURN_IF_ERROR(bring(slot.q.data(), device.q.data(), device.q.bytes()));
+    }
+    VIXEN_CUDA_RETURN_IF_ERROR(cudaEventRecord(slot.copied.get(), copy));
+    return absl::OkStatus();
+  }
+
+  void TakeRows(const Slot& slot, Batch& batch) const {
+    size_t offset = 0;
+    for (const ColumnSpec& column : kColumns) {
+      const std::span<std::byte> to = batch.MutableColumn(column.id);
+      if (!to.empty()) std::memcpy(to.data(), slot.columns.data() + offset, to.size());
+      offset += batch.rows() * column.width * ElementBytes(column.type);
+    }
+    if (!batch.q().empty()) {
+      std::memcpy(batch.view().q, slot.q.data(), batch.q().size_bytes());
+    }
+    batch.statistics = slot.summary.data()->statistics;
+    batch.start_states.clear();
+    if (options_.settings.carry_over) {
+      batch.start_states.assign(slot.start_slots.data(),
+                                slot.start_slots.data() + options_.episodes);
+    }
+  }
+
+  absl::Status CheckRows(const Slot& slot, Batch& batch) const {
+    const unsigned long long row = slot.summary.data()->bad_row;
+    if (row >= batch.rows()) return absl::OkStatus();
+    const BatchView view = batch.view();
+    return absl::InternalError(base::StrCat(
+        "slot ", row / batch.steps(), ", step ", row % batch.steps(), ", bar ", view.bar[row],
+        ": reward = ", view.reward[row], ", td = ", view.td[row],
+        " is not finite: the weights or prices overflow; push other weights"));
+  }
+
+  const CollectorOptions options_;
+  std::unique_ptr<CudaExecutor> executor_;
+  Stream compute_;
+  Stream copy_;
+  std::array<Slot, kSlots> ring_;
+  size_t next_ = 0;
+  absl::Status failure_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Collector>> MakeCudaCollector(const CollectorOptions& options,
+                                                             int device, CudaAlgorithm algorithm) {
+  VIXEN_ASSIGN_OR_RETURN(std::unique_ptr<CudaExecutor> executor,
+                         CudaExecutor::Create(options, device, algorithm));
+  auto collector = std::make_unique<CudaCollector>(options, std::move(executor));
+  VIXEN_RETURN_IF_ERROR(collector->Start());
+  return collector;
+}
+
+}  // namespace vixen::kernels

@@ -1,0 +1,533 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/collect/cuda_executor.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "absl/strings/str_format.h"
+#include "base/status_macros.h"
+#include "base/str_cat.h"
+#include "kernels/collect/cuda_resident.h"
+#include "kernels/collect/cuda_stepped_kernels.h"
+#include "kernels/collect/cuda_tiled.h"
+#include "kernels/collect/launch_start.h"
+
+namespace vixen::kernels {
+namespace {
+
+constexpr size_t kRowBytes = 62;  // of all columns, `terms` included
+
+uint32_t StrideOf(uint32_t features) { return (features + 3) / 4 * 4; }
+
+absl::Status CheckParameters(const Parameters& parameters, const Architecture& architecture) {
+  const std::string_view kind = WeightsKindName(parameters.kind);
+  if (parameters.architecture != architecture) {
+    return absl::InvalidArgumentError(base::StrCat(kind, " weights are ",
+                                                   parameters.architecture.Describe(),
+                                                   ", the executor is ", architecture.Describe()));
+  }
+  const size_t expected = ParameterCount(architecture, parameters.kind);
+  if (parameters.values.size() != expected) {
+    return absl::InvalidArgumentError(base::StrCat(kind, " weights have ", parameters.values.size(),
+                                                   " values, expected ", expected));
+  }
+  const auto bad = std::find_if(parameters.values.begin(), parameters.values.end(),
+                                [](float value) { return !std::isfinite(value); });
+  if (bad == parameters.values.end()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      base::StrCat(kind, " weights: value ", bad - parameters.values.begin(),
+                   " of the flat parameters = ", *bad, " is not finite"));
+}
+
+absl::Status CheckFp16Range(const Parameters& parameters) {
+  for (size_t i = 0; i < parameters.values.size(); ++i) {
+    if (std::fabs(parameters.values[i]) <= 65504.0f) continue;
+    return absl::InvalidArgumentError(base::StrCat(
+        WeightsKindName(parameters.kind), " weights: value ", i, " of the flat parameters = ",
+        parameters.values[i], " is beyond fp16's ±65,504; choose precision tf32, fp32 or auto"));
+  }
+  return absl::OkStatus();
+}
+
+ProbeNetwork ProbeOf(const Architecture& architecture, WeightsKind kind) {
+  ProbeNetwork network;
+  network.curiosity = kind == WeightsKind::kCuriosity ? 1 : 0;
+  const std::vector<LayerLayout> layers = LayersOf(architecture, kind);
+  for (size_t i = 0; i < layers.size(); ++i) {
+    network.layers[i] = {layers[i].inputs, layers[i].outputs, layers[i].weight_offset,
+                         layers[i].bias_offset};
+  }
+  return network;
+}
+
+}  // namespace
+
+std::string_view CudaAlgorithmName(CudaAlgorithm algorithm) {
+  switch (algorithm) {
+    case CudaAlgorithm::kAuto:
+      return "auto";
+    case CudaAlgorithm::kStepped:
+      return "stepped";
+    case CudaAlgorithm::kTiled:
+      return "tiled";
+    case CudaAlgorithm::kResident:
+      return "resident";
+  }
+  return "unknown";
+}
+
+absl::StatusOr<CudaAlgorithm> ParseCudaAlgorithm(std::string_view name) {
+  for (const CudaAlgorithm algorithm : {CudaAlgorithm::kAuto, CudaAlgorithm::kStepped,
+                                        CudaAlgorithm::kTiled, CudaAlgorithm::kResident}) {
+    if (name == CudaAlgorithmName(algorithm)) return algorithm;
+  }
+  return absl::InvalidArgumentError(
+      base::StrCat("algorithm = ", name, ": expected auto, stepped, tiled or resident"));
+}
+
+std::string_view PrecisionName(Precision precision) {
+  switch (precision) {
+    case Precision::kAuto:
+      return "auto";
+    case Precision::kFp32:
+      return "fp32";
+    case Precision::kTf32:
+      return "tf32";
+    case Precision::kFp16:
+      return "fp16";
+  }
+  return "unknown";
+}
+
+uint64_t MemoryPlan::total() const {
+  uint64_t sum = 0;
+  for (const Part& part : parts) sum += part.bytes;
+  return sum;
+}
+
+std::string MemoryPlan::Describe() const {
+  std::string text;
+  for (const Part& part : parts) {
+    absl::StrAppendFormat(&text, "%s%s %.1f MiB", text.empty() ? "" : ", ", part.name,
+                          static_cast<double>(part.bytes) / (1 << 20));
+  }
+  absl::StrAppendFormat(&text, ": %.2f GiB of %.2f GiB free",
+                        static_cast<double>(total()) / (1ull << 30),
+                        static_cast<double>(free_bytes) / (1ull << 30));
+  return text;
+}
+
+MemoryPlan PlanMemory(const CollectorOptions& options, bool packed, uint64_t free_bytes) {
+  const uint64_t bars = options.market.bars;
+  const uint64_t rows = uint64_t{options.episodes} * options.steps;
+  const Architecture& a = options.architecture;
+  const uint64_t widest = std::max({a.state() + 8, a.hidden1, a.hidden2,
+                                    a.value_hidden + a.advantage_hidden, 48u});
+  const uint64_t stepped_rows =
+      packed ? 0 : std::max<uint64_t>(std::min<uint64_t>(rows, 65'536), options.episodes);
+  uint64_t weights = 0;
+  for (const WeightsKind kind :
+       {WeightsKind::kOnline, WeightsKind::kTarget, WeightsKind::kCuriosity}) {
+    weights += 2 * LayOutWeights(a, kind).bytes;
+  }
+  MemoryPlan plan;
+  plan.free_bytes = free_bytes;
+  // The source rows are on the device once more while they are laid out.
+  const uint64_t upload = bars * a.features * 4;
+  plan.parts = {
+      {"dataset", bars * (StrideOf(a.features) * 4ull + 16 + 1 + (packed ? 128 : 0)) + upload},
+      {"weights", weights},
+      {"slots", uint64_t{options.episodes} * sizeof(SlotState) * 3},
+      {"two batches", 2 * rows * kRowBytes},
+      {"rows' workspace", rows * (sizeof(RowScratch) + 4)},
+      {"products", stepped_rows * (widest * 12 + 129) + (packed ? 0 : uint64_t{32} << 20)},
+  };
+  return plan;
+}
+
+CudaExecutor::CudaExecutor(const CollectorOptions& options)
+    : options_(options), rules_(MakeRules(options.settings, options.steps)) {}
+
+CudaExecutor::~CudaExecutor() { cudaSetDevice(device_.index); }
+
+absl::StatusOr<std::unique_ptr<CudaExecutor>> CudaExecutor::Create(const CollectorOptions& options,
+                                                                   int device,
+                                                                   CudaAlgorithm algorithm) {
+  VIXEN_RETURN_IF_ERROR(CheckOptions(options));
+  std::unique_ptr<CudaExecutor> executor(new CudaExecutor(options));
+  VIXEN_RETURN_IF_ERROR(executor->Start(device, algorithm));
+  return executor;
+}
+
+absl::Status CudaExecutor::SelectDevice() const {
+  VIXEN_CUDA_RETURN_IF_ERROR(cudaSetDevice(device_.index));
+  return absl::OkStatus();
+}
+
+absl::Status CudaExecutor::ChooseAlgorithm(CudaAlgorithm wanted) {
+  const bool widths = HasTileWidths(options_.architecture);
+  const bool half = options_.precision == Precision::kFp16 || options_.precision == Precision::kAuto;
+  const bool tiled = widths && half && TiledRuns(device_.capability());
+  const uint32_t most = ResidentEpisodes(device_.capability(), device_.multiprocessors);
+  const bool resident = tiled && options_.episodes <= most;
+  const std::string why_not =
+      !widths ? base::StrCat("the tile kernels have hidden widths 256-256/128,128, curiosity 64 and "
+                             "29 … 61 features; these are ",
+                             options_.architecture.Describe())
+      : !half ? base::StrCat("the tile kernels compute in fp16; precision is ",
+                             PrecisionName(options_.precision))
+              : base::StrCat("the tile kernels need sm_90; this is sm_", device_.capability());
+  if (wanted == CudaAlgorithm::kResident && !resident) {
+    return absl::InvalidArgumentError(base::StrCat(
+        "algorithm = resident cannot run here: ",
+        tiled ? base::StrCat("episodes = ", options_.episodes, " is above ", most) : why_not));
+  }
+  if (wanted == CudaAlgorithm::kTiled && !tiled) {
+    return absl::InvalidArgumentError(base::StrCat("algorithm = tiled cannot run here: ", why_not));
+  }
+  algorithm_ = wanted;
+  info_.reason = "forced by the setting";
+  if (wanted == CudaAlgorithm::kAuto) {
+    algorithm_ = resident ? CudaAlgorithm::kResident
+                 : tiled  ? CudaAlgorithm::kTiled
+                          : CudaAlgorithm::kStepped;
+    info_.reason =
+        resident ? base::StrCat(options_.episodes, " episodes fit beside the weights of ",
+                                device_.multiprocessors, " SMs")
+        : tiled  ? base::StrCat(options_.episodes, " episodes are more than the ", most,
+                                " that fit beside resident weights")
+                 : why_not;
+  }
+  precision_ = options_.precision == Precision::kAuto ? Precision::kFp16 : options_.precision;
+  info_.executor = "cuda";
+  info_.device = device_.Describe();
+  info_.algorithm = std::string(CudaAlgorithmName(algorithm_));
+  info_.precision = precision_;
+  return absl::OkStatus();
+}
+
+absl::Status CudaExecutor::Start(int device, CudaAlgorithm algorithm) {
+  VIXEN_ASSIGN_OR_RETURN(device_, QueryCudaDevice(device));
+  VIXEN_RETURN_IF_ERROR(SelectDevice());
+  VIXEN_RETURN_IF_ERROR(ChooseAlgorithm(algorithm));
+  size_t free_bytes = 0;
+  size_t all_bytes = 0;
+  VIXEN_CUDA_RETURN_IF_ERROR(cudaMemGetInfo(&free_bytes, &all_bytes));
+  const bool packed = algorithm_ != CudaAlgorithm::kStepped;
+  plan_ = PlanMemory(options_, packed, free_bytes);
+  if (plan_.total() > free_bytes) {
+    const uint64_t fixed = plan_.parts[0].bytes + plan_.parts[1].bytes + plan_.parts[5].bytes;
+    const uint64_t a_slot = uint64_t{options_.steps} * (2 * kRowBytes + sizeof(RowScratch) + 4) +
+                            3 * sizeof(SlotState);
+    const uint64_t fits = free_bytes > fixed ? (free_bytes - fixed) / a_slot : 0;
+    return absl::ResourceExhaustedError(
+        base::StrCat("gpu ", device, " is too small: ", plan_.Describe(), "; with ", options_.steps,
+                     " steps about ", fits, " episodes would fit"));
+  }
+
+  VIXEN_RETURN_IF_ERROR(CreateStream(stage_stream_));
+  VIXEN_RETURN_IF_ERROR(UploadMarket());
+  size_t largest = 0;
+  for (const WeightsKind kind :
+       {WeightsKind::kOnline, WeightsKind::kTarget, WeightsKind::kCuriosity}) {
+    Weights& weights = of(kind);
+    weights.layout = LayOutWeights(options_.architecture, kind);
+    largest = std::max(largest, weights.layout.bytes);
+    VIXEN_RETURN_IF_ERROR(weights.staged.Allocate(weights.layout.bytes));
+    VIXEN_RETURN_IF_ERROR(weights.live.Allocate(weights.layout.bytes));
+    VIXEN_CUDA_RETURN_IF_ERROR(
+        cudaMemsetAsync(weights.live.data(), 0, weights.layout.bytes, stage_stream_.get()));
+    VIXEN_RETURN_IF_ERROR(CreateEvent(weights.copied));
+  }
+  VIXEN_RETURN_IF_ERROR(stage_out_.Allocate(largest));
+  VIXEN_RETURN_IF_ERROR(stage_back_.Allocate(largest));
+  VIXEN_RETURN_IF_ERROR(probe_.Allocate(512));
+
+  const size_t rows = size_t{options_.episodes} * options_.steps;
+  VIXEN_RETURN_IF_ERROR(arguments_.Allocate(1));
+  VIXEN_RETURN_IF_ERROR(slots_.Allocate(options_.episodes));
+  VIXEN_RETURN_IF_ERROR(scratch_.Allocate(rows));
+  VIXEN_RETURN_IF_ERROR(curiosity_.Allocate(rows));
+  VIXEN_RETURN_IF_ERROR(statistics_workspace_.Allocate(StatisticsWorkspaceBytes()));
+  if (algorithm_ == CudaAlgorithm::kStepped) {
+    VIXEN_RETURN_IF_ERROR(PrepareStepped(precision_, stepped_));
+  }
+  VIXEN_CUDA_RETURN_IF_ERROR(cudaStreamSynchronize(stage_stream_.get()));
+  info_.workspace_bytes = plan_.total();
+  return absl::OkStatus();
+}
+
+absl::Status CudaExecutor::UploadMarket() {
+  const MarketView& host = options_.market;
+  const size_t bars = host.bars;
+  const uint32_t stride = StrideOf(host.feature_count);
+  cudaStream_t stream = stage_stream_.get();
+  DeviceBuffer<float> source;
+  VIXEN_RETURN_IF_ERROR(source.Allocate(bars * host.feature_count));
+  VIXEN_RETURN_IF_ERROR(features_.Allocate(bars * stride));
+  VIXEN_RETURN_IF_ERROR(targets_.Allocate(bars * 4));
+  VIXEN_RETURN_IF_ERROR(last_.Allocate(bars));
+  if (algorithm_ != CudaAlgorithm::kStepped) VIXEN_RETURN_IF_ERROR(packed_.Allocate(bars * 64));
+  VIXEN_CUDA_RETURN_IF_ERROR(cudaMemcpyAsync(source.data(), host.features, source.bytes(),
+                                             cudaMemcpyHostToDevice, stream));
+  VIXEN_CUDA_RETURN_IF_ERROR(cudaMemcpyAsync(targets_.data(), host.targets, targets_.bytes(),
+                                             cudaMemcpyHostToDevice, stream));
+  VIXEN_CUDA_RETURN_IF_ERROR(
+      cudaMemcpyAsync(last_.data(), host.last, last_.bytes(), cudaMemcpyHostToDevice, stream));
+  VIXEN_CUDA_RETURN_IF_ERROR(EnqueueLayOutFeatures(source.data(), bars, host.feature_count, stride,
+                                                   features_.data(), packed_.data(), stream));
+  VIXEN_CUDA_RETURN_IF_ERROR(cudaStreamSynchronize(stream));
+  market_.view = host;
+  market_.view.features = nullptr;
+  market_.view.targets = targets_.data();
+  market_.view.last = last_.data();
+  market_.features = features_.data();
+  market_.stride = stride;
+  market_.packed = packed_.data();
+  return absl::OkStatus();
+}
+
+LivePolicy CudaExecutor::live() const {
+  return {of(WeightsKind::kOnline).address(), of(WeightsKind::kTarget).address(),
+          of(WeightsKind::kCuriosity).address()};
+}
+
+absl::Status CudaExecutor::PrepareStepped(Precision precision, SteppedAlgorithm& stepped) {
+  return stepped.Prepare(options_, precision, live(), arguments_.data(), market_,
+                         stage_stream_.get());
+}
+
+absl::StatusOr<WeightsProbe> CudaExecutor::Stage(const Parameters& parameters) {
+  VIXEN_RETURN_IF_ERROR(CheckParameters(parameters, options_.architecture));
+  if (options_.precision == Precision::kFp16) VIXEN_RETURN_IF_ERROR(CheckFp16Range(parameters));
+  const std::lock_guard lock(stage_mutex_);
+  VIXEN_RETURN_IF_ERROR(SelectDevice());
+  Weights& weights = of(parameters.kind);
+  cudaStream_t stream = stage_stream_.get();
+  const size_t bytes = weights.layout.bytes;
+  const std::vector<std::byte> image = BuildWeightsImage(weights.layout, parameters);
+  std::memcpy(stage_out_.data(), image.data(), bytes);
+  weights.is_staged = false;
+  VIXEN_CUDA_RETURN_IF_ERROR(cudaStreamWaitEvent(stream, weights.copied.get()));
+  VIXEN_CUDA_RETURN_IF_ERROR(cudaMemcpyAsync(weights.staged.data(), stage_out_.data(), bytes,
+                                             cudaMemcpyHostToDevice, stream));
+  const std::vector<float> state = ProbeState(options_.architecture.state());
+  const size_t answers =
+      parameters.kind == WeightsKind::kCuriosity ? options_.architecture.embedding() : kActions;
+  VIXEN_CUDA_RETURN_IF_ERROR(cudaMemcpyAsync(probe_.data(), state.data(),
+                                             state.size() * sizeof(float), cudaMemcpyHostToDevice,
+                                             stream));
+  const float* staged = reinterpret_cast<const float*>(weights.staged.data() +
+                                                       weights.layout.parameters);
+  VIXEN_CUDA_RETURN_IF_ERROR(EnqueueProbe(staged, ProbeOf(options_.architecture, parameters.kind),
+                                          probe_.data(), probe_.data() + 256, stream));
+  WeightsProbe probe;
+  probe.precision = Precision::kFp32;
+  probe.values.resize(answers);
+  VIXEN_CUDA_RETURN_IF_ERROR(cudaMemcpyAsync(probe.values.data(), probe_.data() + 256,
+                                             answers * sizeof(float), cudaMemcpyDeviceToHost,
+                                             stream));
+  VIXEN_CUDA_RETURN_IF_ERROR(cudaMemcpyAsync(stage_back_.data(), weights.staged.data(), bytes,
+                                             cudaMemcpyDeviceToHost, stream));
+  VIXEN_CUDA_RETURN_IF_ERROR(cudaStreamSynchronize(stream));
+  if (std::memcmp(stage_back_.data(), image.data(), bytes) != 0) {
+    return absl::InternalError(base::StrCat(WeightsKindName(parameters.kind),
+                                            " weights read back from the device differ"));
+  }
+  Parameters back = parameters;
+  std::memcpy(back.values.data(), stage_back_.data() + weights.layout.parameters,
+              back.values.size() * sizeof(float));
+  probe.sha256 = ParametersSha256(back);
+  weights.staged_fits = FitsFp16(parameters);
+  weights.is_staged = true;
+  return probe;
+}
+
+absl::Status CudaExecutor::Commit(WeightsKind kind, cudaStream_t stream) {
+  const std::lock_guard lock(stage_mutex_);
+  Weights& weights = of(kind);
+  if (!weights.is_staged) return absl::OkStatus();
+  VIXEN_RETURN_IF_ERROR(SelectDevice());
+  VIXEN_CUDA_RETURN_IF_ERROR(cudaMemcpyAsync(weights.live.data(), weights.staged.data(),
+                                             weights.layout.bytes, cudaMemcpyDeviceToDevice,
+                                             stream));
+  VIXEN_CUDA_RETURN_IF_ERROR(cudaEventRecord(weights.copied.get(), stream));
+  weights.live_fits = weights.staged_fits;
+  weights.is_live = true;
+  weights.is_staged = false;
+  return absl::OkStatus();
+}
+
+absl::Status CudaExecutor::CanLaunch() const {
+  for (const WeightsKind kind :
+       {WeightsKind::kOnline, WeightsKind::kTarget, WeightsKind::kCuriosity}) {
+    if (kind == WeightsKind::kCuriosity && !needs_curiosity()) continue;
+    if (of(kind).is_live) continue;
+    return absl::FailedPreconditionError(base::StrCat(
+        "no ", WeightsKindName(kind), " weights yet: push all that the settings need"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CudaExecutor::Allocate(DeviceBatch& batch, bool with_q) const {
+  const size_t rows = size_t{options_.episodes} * options_.steps;
+  VIXEN_RETURN_IF_ERROR(SelectDevice());
+  if (batch.columns.empty()) {
+    VIXEN_RETURN_IF_ERROR(batch.columns.Allocate(rows * kRowBytes));
+    VIXEN_RETURN_IF_ERROR(batch.statistics.Allocate(1));
+    VIXEN_RETURN_IF_ERROR(batch.bad_row.Allocate(1));
+    VIXEN_RETURN_IF_ERROR(batch.start_slots.Allocate(options_.episodes));
+  }
+  if (with_q && batch.q.empty()) VIXEN_RETURN_IF_ERROR(batch.q.Allocate(rows * kActions));
+  return absl::OkStatus();
+}
+
+absl::Status CudaExecutor::Allocate(LaunchStaging& staging) const {
+  VIXEN_RETURN_IF_ERROR(SelectDevice());
+  VIXEN_RETURN_IF_ERROR(staging.arguments.Allocate(1));
+  VIXEN_RETURN_IF_ERROR(staging.slots.Allocate(options_.episodes));
+  VIXEN_RETURN_IF_ERROR(staging.rng.Allocate(options_.episodes));
+  return staging.starts.Allocate(options_.episodes);
+}
+
+absl::Status CudaExecutor::FillArguments(const LaunchRequest& request, LaunchStaging& staging,
+                                         DeviceBatch& batch, cudaStream_t stream) {
+  const size_t rows = size_t{options_.episodes} * options_.steps;
+  LaunchArguments launch;
+  launch.rules = rules_;
+  launch.market = market_;
+  launch.episodes = options_.episodes;
+  launch.steps = options_.steps;
+  launch.seed = request.seed;
+  launch.launch = request.launch;
+  for (int i = 0; i < rules_.settings.action_count; ++i) {
+    launch.allowed |= uint64_t{1} << rules_.settings.actions[i];
+  }
+  launch.epsilon = request.epsilon;
+  launch.slots = slots_.data();
+  launch.start_slots = options_.settings.carry_over ? batch.start_slots.data() : nullptr;
+  launch.scratch = scratch_.data();
+  launch.curiosity = curiosity_.data();
+  launch.statistics = batch.statistics.data();
+  launch.bad_row = batch.bad_row.data();
+
+  std::byte* at = batch.columns.data();
+  const auto take = [&](size_t width) {
+    std::byte* column = at;
+    at += rows * width;
+    return column;
+  };
+  launch.rows.bar = reinterpret_cast<uint32_t*>(take(4));
+  launch.rows.episode = reinterpret_cast<uint32_t*>(take(4));
+  launch.rows.portfolio = reinterpret_cast<float*>(take(12));
+  launch.rows.next_portfolio = reinterpret_cast<float*>(take(12));
+  launch.rows.reward = reinterpret_cast<float*>(take(4));
+  launch.rows.td = reinterpret_cast<float*>(take(4));
+  std::byte* terms = take(20);
+  launch.rows.terms = batch.with_terms ? reinterpret_cast<float*>(terms) : nullptr;
+  launch.rows.action = reinterpret_cast<uint8_t*>(take(1));
+  launch.rows.flags = reinterpret_cast<uint8_t*>(take(1));
+  launch.rows.q = batch.q.data();
+
+  const auto send = [&](auto& pinned, auto& device, auto values) -> absl::Status {
+    if (device.empty()) VIXEN_RETURN_IF_ERROR(device.Allocate(values.size()));
+    if (pinned.size() < values.size()) VIXEN_RETURN_IF_ERROR(pinned.Allocate(values.size()));
+    std::memcpy(pinned.data(), values.data(), values.size_bytes());
+    VIXEN_CUDA_RETURN_IF_ERROR(cudaMemcpyAsync(device.data(), pinned.data(), values.size_bytes(),
+                                               cudaMemcpyHostToDevice, stream));
+    return absl::OkStatus();
+  };
+  const ExplicitInputs& inputs = request.inputs;
+  if (!inputs.rng.empty()) {
+    VIXEN_RETURN_IF_ERROR(send(staging.rng, rng_, inputs.rng));
+    launch.rng = rng_.data();
+  }
+  if (!inputs.starts.empty()) {
+    VIXEN_RETURN_IF_ERROR(send(staging.starts, starts_, inputs.starts));
+    launch.starts = starts_.data();
+  }
+  if (!inputs.actions.empty()) {
+    VIXEN_RETURN_IF_ERROR(send(staging.scripted, scripted_, inputs.actions));
+    launch.scripted = scripted_.data();
+  }
+  if (!request.slot_states.empty()) {
+    VIXEN_RETURN_IF_ERROR(send(staging.slots, slots_, request.slot_states));
+    launch.keep_slots = 1;
+  } else if (options_.settings.carry_over && request.launch > 0 && inputs.rng.empty() &&
+             inputs.starts.empty()) {
+    if (!has_slots_) {
+      return absl::FailedPreconditionError(base::StrCat(
+          "launch ", request.launch,
+          " with carry_over needs the slot states of the launch before it: give slot_states"));
+    }
+    launch.keep_slots = 1;
+  }
+  *staging.arguments.data() = launch;
+  VIXEN_CUDA_RETURN_IF_ERROR(cudaMemcpyAsync(arguments_.data(), staging.arguments.data(),
+                                             sizeof(LaunchArguments), cudaMemcpyHostToDevice,
+                                             stream));
+  return absl::OkStatus();
+}
+
+absl::Status CudaExecutor::Enqueue(const LaunchRequest& request, LaunchStaging& staging,
+                                   DeviceBatch& batch, cudaStream_t stream) {
+  VIXEN_RETURN_IF_ERROR(CanLaunch());
+  VIXEN_RETURN_IF_ERROR(SelectDevice());
+  VIXEN_RETURN_IF_ERROR(FillArguments(request, staging, batch, stream));
+  VIXEN_CUDA_RETURN_IF_ERROR(EnqueueStart(arguments_.data(), options_.episodes, stream));
+  const bool fits = of(WeightsKind::kOnline).live_fits && of(WeightsKind::kTarget).live_fits &&
+                    of(WeightsKind::kCuriosity).live_fits;
+  SteppedAlgorithm* stepped = algorithm_ == CudaAlgorithm::kStepped ? &stepped_ : nullptr;
+  info_.precision = precision_;
+  if (options_.precision == Precision::kAuto && !fits) {
+    const std::lock_guard lock(stage_mutex_);
+    if (wide_range_ == nullptr) {
+      wide_range_ = std::make_unique<SteppedAlgorithm>();
+      VIXEN_RETURN_IF_ERROR(PrepareStepped(Precision::kTf32, *wide_range_));
+    }
+    stepped = wide_range_.get();
+    info_.precision = Precision::kTf32;
+  }
+  if (stepped != nullptr) {
+    VIXEN_RETURN_IF_ERROR(stepped->EnqueueSequence(stream));
+    VIXEN_RETURN_IF_ERROR(stepped->EnqueueBatch(stream));
+  } else {
+    const LivePolicy policy = live();
+    const auto network = [](const LiveWeights& weights, size_t image) {
+      return TileNetwork{weights.image + image, weights.at<float>(weights.layout.biases)};
+    };
+    TilePolicy tiles;
+    tiles.online = network(policy.online, policy.online.layout.tile);
+    tiles.target = network(policy.target, policy.target.layout.tile);
+    if (needs_curiosity()) tiles.curiosity = network(policy.curiosity, policy.curiosity.layout.tile);
+    tiles.curiosity_parameters = policy.curiosity.at<float>(policy.curiosity.layout.parameters);
+    tiles.embedding = static_cast<int>(options_.architecture.embedding());
+    const LaunchArguments& launch = *staging.arguments.data();
+    if (algorithm_ == CudaAlgorithm::kResident) {
+      VIXEN_CUDA_RETURN_IF_ERROR(
+          EnqueueResidentSequence(launch, network(policy.online, policy.online.layout.resident),
+                                  device_.multiprocessors, stream));
+    } else {
+      VIXEN_CUDA_RETURN_IF_ERROR(
+          EnqueueTiledSequence(launch, tiles, device_.multiprocessors, stream));
+    }
+    VIXEN_CUDA_RETURN_IF_ERROR(EnqueueTiledBatch(launch, tiles, device_.multiprocessors, stream));
+  }
+  VIXEN_CUDA_RETURN_IF_ERROR(EnqueueStatistics(arguments_.data(), options_.episodes,
+                                               statistics_workspace_.data(), stream));
+  has_slots_ = true;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<SlotState>> CudaExecutor::ReadSlots(cudaStream_t stream) {
+  VIXEN_RETURN_IF_ERROR(SelectDevice());
+  std::vector<SlotState> slots(options_.episodes);
+  if (!has_slots_) return slots;
+  VIXEN_CUDA_RETURN_IF_ERROR(cudaMemcpyAsync(slots.data(), slots_.data(), slots_.bytes(),
+                                             cudaMemcpyDeviceToHost, stream));
+  VIXEN_CUDA_RETURN_IF_ERROR(cudaStreamSynchronize(stream));
+  return slots;
+}
+
+}  // namespace vixen::kernels

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tiled algorithm (sm_90): a block carries 64 or 128 episodes, or rows, and streams the weights
+// through shared memory into wgmma. fp16 operands, float32 sums. Default hidden widths, S ≤ 64.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+
+#include "kernels/collect/cuda_launch.h"
+
+namespace vixen::kernels {
+
+// Device addresses of one network's parts.
+struct TileNetwork {
+  const std::byte* image = nullptr;
+  const float* biases = nullptr;
+};
+
+struct TilePolicy {
+  TileNetwork online;
+  TileNetwork target;
+  TileNetwork curiosity;  // image null: curiosity is off
+  // Float of the flat curiosity parameters: weight [64, E + 3] of layer 0, for the category columns.
+  const float* curiosity_parameters = nullptr;
+  int embedding = 32;
+};
+
+// Whether the device can run the tile kernels at all.
+bool TiledRuns(int capability);
+
+// Loop over the steps of every slot: online network and rules. By value: no device copy is read.
+cudaError_t EnqueueTiledSequence(const LaunchArguments& launch, const TilePolicy& policy,
+                                 int multiprocessors, cudaStream_t stream);
+// Target (and with double DQN online) network at s', curiosity, reward, TD error of every row.
+cudaError_t EnqueueTiledBatch(const LaunchArguments& launch, const TilePolicy& policy,
+                              int multiprocessors, cudaStream_t stream);
+
+}  // namespace vixen::kernels

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/verify/step_check.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <vector>
+
+namespace vixen::kernels {
+namespace {
+
+std::vector<double> Linear(const Parameters& parameters, const LayerLayout& layer,
+                           const std::vector<double>& in, bool rectified) {
+  std::vector<double> out(layer.outputs);
+  for (uint32_t j = 0; j < layer.outputs; ++j) {
+    double sum = parameters.values[layer.bias_offset + j];
+    const float* weights = &parameters.values[layer.weight_offset + size_t{j} * layer.inputs];
+    for (uint32_t i = 0; i < layer.inputs; ++i) sum += double{weights[i]} * in[i];
+    out[j] = rectified && sum < 0.0 ? 0.01 * sum : sum;
+  }
+  return out;
+}
+
+std::vector<double> ReferenceQ(const Parameters& parameters, const std::vector<LayerLayout>& layers,
+                               const std::vector<double>& state) {
+  const std::vector<double> trunk =
+      Linear(parameters, layers[1], Linear(parameters, layers[0], state, true), true);
+  const double value =
+      Linear(parameters, layers[3], Linear(parameters, layers[2], trunk, true), false)[0];
+  std::vector<double> q =
+      Linear(parameters, layers[5], Linear(parameters, layers[4], trunk, true), false);
+  double mean = 0;
+  for (const double advantage : q) mean += advantage / kActions;
+  for (double& advantage : q) advantage += value - mean;
+  return q;
+}
+
+std::vector<double> StateOf(const MarketView& market, uint32_t bar, const float* portfolio) {
+  const float* features = market.features + size_t{bar} * market.feature_count;
+  std::vector<double> state(features, features + market.feature_count);
+  state.insert(state.end(), portfolio, portfolio + kPortfolioFeatures);
+  return state;
+}
+
+double LargestAllowed(const EnvSettings& settings, const std::vector<double>& q) {
+  double largest = q[settings.actions[0]];
+  for (int i = 1; i < settings.action_count; ++i) largest = std::max(largest, q[settings.actions[i]]);
+  return largest;
+}
+
+}  // namespace
+
+std::string StepCheckResult::Describe() const {
+  char text[256];
+  std::snprintf(text, sizeof text,
+                "%llu rows; of the row's range of Q: largest error %.1e, td %.1e; %llu other actions, "
+                "largest margin %.1e",
+                static_cast<unsigned long long>(rows), largest_q_error, largest_td_error,
+                static_cast<unsigned long long>(other_actions), largest_margin);
+  return text;
+}
+
+StepCheckResult CheckSteps(const CollectorOptions& options, const Parameters& online,
+                           const Parameters& target, Batch& batch, uint64_t stride, bool scripted) {
+  const std::vector<LayerLayout> layers = LayersOf(options.architecture, WeightsKind::kOnline);
+  const EnvSettings& settings = options.settings;
+  const BatchView view = batch.view();
+  StepCheckResult result;
+  for (uint64_t row = 0; row < batch.rows(); row += stride) {
+    const uint8_t flags = view.flags[row];
+    if ((flags & kFlagValid) == 0) continue;
+    const std::vector<double> q =
+        ReferenceQ(online, layers,
+                   StateOf(options.market, view.bar[row], view.portfolio + row * kPortfolioFeatures));
+    const auto [least, most] = std::minmax_element(q.begin(), q.end());
+    const double range = *most - *least;
+    for (int a = 0; a < kActions; ++a) {
+      double error = std::fabs(view.q[row * kActions + a] - q[a]) / range;
+      if (std::isnan(error)) error = INFINITY;
+      result.largest_q_error = std::max(result.largest_q_error, error);
+    }
+    const int action = view.action[row];
+    const double best = LargestAllowed(settings, q);
+    if (!scripted && (flags & kFlagExplored) == 0 && q[action] < best) {
+      result.other_actions += 1;
+      result.largest_margin = std::max(result.largest_margin, (best - q[action]) / range);
+    }
+    if (!settings.double_dqn) {
+      double goal = view.reward[row];
+      if ((flags & kFlagTerminated) == 0) {
+        const std::vector<double> next = ReferenceQ(
+            target, layers,
+            StateOf(options.market, view.bar[row] + 1, view.next_portfolio + row * kPortfolioFeatures));
+        goal += settings.gamma * LargestAllowed(settings, next);
+      }
+      const double td = std::fabs(goal - q[action]);
+      result.largest_td_error = std::max(result.largest_td_error, std::fabs(td - view.td[row]) / range);
+    }
+    result.rows += 1;
+  }
+  return result;
+}
+
+}  // namespace vixen::kernels
