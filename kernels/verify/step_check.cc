@@ -44,7 +44,8 @@ std::vector<double> StateOf(const MarketView& market, uint32_t bar, const float*
 
 double LargestAllowed(const EnvSettings& settings, const std::vector<double>& q) {
   double largest = q[settings.actions[0]];
-  for (int i = 1; i < settings.action_count; ++i) largest = std::max(largest, q[settings.actions[i]]);
+  for (int i = 1; i < settings.action_count; ++i)
+    largest = std::max(largest, q[settings.actions[i]]);
   return largest;
 }
 
@@ -52,11 +53,12 @@ double LargestAllowed(const EnvSettings& settings, const std::vector<double>& q)
 
 std::string StepCheckResult::Describe() const {
   char text[256];
-  std::snprintf(text, sizeof text,
-                "%llu rows; of the row's range of Q: largest error %.1e, td %.1e; %llu other actions, "
-                "largest margin %.1e",
-                static_cast<unsigned long long>(rows), largest_q_error, largest_td_error,
-                static_cast<unsigned long long>(other_actions), largest_margin);
+  std::snprintf(
+      text, sizeof text,
+      "%llu rows; of the row's range of Q: largest error %.1e, td %.1e; %llu other actions, "
+      "largest margin %.1e",
+      static_cast<unsigned long long>(rows), largest_q_error, largest_td_error,
+      static_cast<unsigned long long>(other_actions), largest_margin);
   return text;
 }
 
@@ -69,9 +71,9 @@ StepCheckResult CheckSteps(const CollectorOptions& options, const Parameters& on
   for (uint64_t row = 0; row < batch.rows(); row += stride) {
     const uint8_t flags = view.flags[row];
     if ((flags & kFlagValid) == 0) continue;
-    const std::vector<double> q =
-        ReferenceQ(online, layers,
-                   StateOf(options.market, view.bar[row], view.portfolio + row * kPortfolioFeatures));
+    const std::vector<double> q = ReferenceQ(
+        online, layers,
+        StateOf(options.market, view.bar[row], view.portfolio + row * kPortfolioFeatures));
     const auto [least, most] = std::minmax_element(q.begin(), q.end());
     const double range = *most - *least;
     for (int a = 0; a < kActions; ++a) {
@@ -88,13 +90,15 @@ StepCheckResult CheckSteps(const CollectorOptions& options, const Parameters& on
     if (!settings.double_dqn) {
       double goal = view.reward[row];
       if ((flags & kFlagTerminated) == 0) {
-        const std::vector<double> next = ReferenceQ(
-            target, layers,
-            StateOf(options.market, view.bar[row] + 1, view.next_portfolio + row * kPortfolioFeatures));
+        const std::vector<double> next =
+            ReferenceQ(target, layers,
+                       StateOf(options.market, view.bar[row] + 1,
+                               view.next_portfolio + row * kPortfolioFeatures));
         goal += settings.gamma * LargestAllowed(settings, next);
       }
       const double td = std::fabs(goal - q[action]);
-      result.largest_td_error = std::max(result.largest_td_error, std::fabs(td - view.td[row]) / range);
+      result.largest_td_error =
+          std::max(result.largest_td_error, std::fabs(td - view.td[row]) / range);
     }
     result.rows += 1;
   }

@@ -15,11 +15,11 @@ namespace vixen::kernels {
 inline constexpr double kStepTolerance = 2e-3;  // of the row's range of Q
 
 struct StepCheckResult {
-  uint64_t rows = 0;              // valid rows compared
-  uint64_t other_actions = 0;     // greedy rows whose action is not the reference's
-  double largest_q_error = 0;     // |Q − reference| / the row's range of reference Q
-  double largest_margin = 0;      // (best − taken) / range over `other_actions`
-  double largest_td_error = 0;    // |td − reference| / (range of the row's Q), without double DQN
+  uint64_t rows = 0;            // valid rows compared
+  uint64_t other_actions = 0;   // greedy rows whose action is not the reference's
+  double largest_q_error = 0;   // |Q − reference| / the row's range of reference Q
+  double largest_margin = 0;    // (best − taken) / range over `other_actions`
+  double largest_td_error = 0;  // |td − reference| / (range of the row's Q), without double DQN
 
   bool passed() const {
     return rows > 0 && largest_q_error <= kStepTolerance && largest_margin <= kStepTolerance;

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/cuda/status.h"
+
+#include <cublas_v2.h>
+
+#include <string>
+#include <string_view>
+
+#include "base/str_cat.h"
+
+namespace vixen::kernels {
+namespace {
+
+// "cudaMalloc" of "cudaMalloc(&pointer, bytes)".
+std::string_view FunctionOf(std::string_view call) { return call.substr(0, call.find('(')); }
+
+}  // namespace
+
+absl::Status CudaStatus(cudaError_t error, const char* call) {
+  if (error == cudaSuccess) return absl::OkStatus();
+  const std::string message = base::StrCat(std::string(FunctionOf(call)), ": ",
+                                           cudaGetErrorName(error), " (", cudaGetErrorString(error), ")");
+  switch (error) {
+    case cudaErrorMemoryAllocation:
+      return absl::ResourceExhaustedError(message);
+    case cudaErrorNoDevice:
+    case cudaErrorInsufficientDriver:
+    case cudaErrorStubLibrary:
+      return absl::UnavailableError(message);
+    case cudaErrorInvalidDevice:
+      return absl::NotFoundError(message);
+    default:
+      return absl::InternalError(message);
+  }
+}
+
+absl::Status CublasStatus(int status, const char* call) {
+  if (status == CUBLAS_STATUS_SUCCESS) return absl::OkStatus();
+  return absl::InternalError(
+      base::StrCat(std::string(FunctionOf(call)), ": ",
+                   cublasGetStatusString(static_cast<cublasStatus_t>(status))));
+}
+
+bool IsSticky(cudaError_t error) {
+  switch (error) {
+    case cudaErrorIllegalAddress:
+    case cudaErrorLaunchFailure:
+    case cudaErrorLaunchTimeout:
+    case cudaErrorHardwareStackError:
+    case cudaErrorIllegalInstruction:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorInvalidPc:
+    case cudaErrorAssert:
+    case cudaErrorECCUncorrectable:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace vixen::kernels

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// CUDA and cuBLAS results as absl::Status: INTERNAL (RESOURCE_EXHAUSTED for memory, UNAVAILABLE for a
+// missing driver or device) naming the call and the runtime's words.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "absl/status/status.h"
+
+namespace vixen::kernels {
+
+absl::Status CudaStatus(cudaError_t error, const char* call);
+// `status` is a cublasStatus_t; an int here keeps cuBLAS out of every includer.
+absl::Status CublasStatus(int status, const char* call);
+
+// True for errors after which the context is lost: only a new process gets the device back.
+bool IsSticky(cudaError_t error);
+
+}  // namespace vixen::kernels
+
+#define VIXEN_CUDA_RETURN_IF_ERROR(call)                                    \
+  do {                                                                      \
+    const cudaError_t vixen_cuda_error_ = (call);                           \
+    if (vixen_cuda_error_ != cudaSuccess) {                                 \
+      return ::vixen::kernels::CudaStatus(vixen_cuda_error_, #call);        \
+    }                                                                       \
+  } while (false)
+
+#define VIXEN_CUBLAS_RETURN_IF_ERROR(call)                                  \
+  do {                                                                      \
+    const auto vixen_cublas_status_ = (call);                               \
+    if (vixen_cublas_status_ != CUBLAS_STATUS_SUCCESS) {                    \
+      return ::vixen::kernels::CublasStatus(vixen_cublas_status_, #call);   \
+    }                                                                       \
+  } while (false)
