@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "market/csv/fields.h"
 
-#include <cstring>
-
 namespace vixen::market::csv {
 namespace {
 
@@ -19,12 +17,11 @@ std::string_view Trimmed(const char* begin, const char* end) {
 
 void SplitFields(std::string_view line, char delimiter, std::vector<std::string_view>& fields) {
   fields.clear();
-  const bool quotes = std::memchr(line.data(), '"', line.size()) != nullptr;
   const char* const end = line.data() + line.size();
   const char* begin = line.data();
   bool quoted = false;
   for (const char* c = begin; c < end; ++c) {
-    if (quotes && *c == '"') quoted = !quoted;
+    quoted ^= *c == '"';
     if (*c == delimiter && !quoted) {
       fields.push_back(Trimmed(begin, c));
       begin = c + 1;

@@ -93,8 +93,8 @@ absl::StatusOr<Bars> ReadCsv(const std::vector<std::string>& paths, const CsvOpt
                            csv::ReadFileRows(path, options, zone ? &*zone : nullptr, instruments));
     VIXEN_RETURN_IF_ERROR(common.Add(rows));
     all.resize(instruments.names().size());
-    VIXEN_RETURN_IF_ERROR(csv::AppendFile(rows, options.duplicates, all));
     bars.warnings.insert(bars.warnings.end(), rows.warnings.begin(), rows.warnings.end());
+    VIXEN_RETURN_IF_ERROR(csv::AppendFile(std::move(rows), options.duplicates, all));
   }
 
   if (common.has_tick_volume && AllZero(all, &Series::volume)) {

@@ -65,9 +65,29 @@ absl::Status FallingError(const FileRows& rows, size_t i, const Series& series) 
                                "throughout is turned round"));
 }
 
+// The usual file: one instrument, times strictly rising.
+bool IsOneRisingSeries(const FileRows& rows) {
+  for (size_t i = 1; i < rows.size(); ++i) {
+    if (rows.time[i] <= rows.time[i - 1] || rows.instrument[i] != rows.instrument[0]) return false;
+  }
+  return true;
+}
+
+Series TakeSeries(FileRows rows) {
+  RowPlace place = PlaceOf(rows, rows.size() - 1);
+  return {std::move(rows.time),        std::move(rows.open),  std::move(rows.high),
+          std::move(rows.low),         std::move(rows.close), std::move(rows.volume),
+          std::move(rows.tick_volume), std::move(place)};
+}
+
 }  // namespace
 
-absl::Status AppendFile(const FileRows& rows, Duplicates duplicates, std::vector<Series>& series) {
+absl::Status AppendFile(FileRows rows, Duplicates duplicates, std::vector<Series>& series) {
+  Series& first = series[rows.instrument[0]];
+  if (first.time.empty() && IsOneRisingSeries(rows)) {
+    first = TakeSeries(std::move(rows));
+    return absl::OkStatus();
+  }
   const bool reversed = FallsThroughout(rows, series.size());
   for (size_t step = 0; step < rows.size(); ++step) {
     const size_t i = reversed ? rows.size() - 1 - step : step;

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "market/split.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "market/segments.h"
+
+namespace vixen::market {
+namespace {
+
+using ::testing::ElementsAre;
+
+TEST(Split, EarlierPartsComeFirstAndEachCutIsALastRow) {
+  // Two instruments over the same times 1 … 5.
+  const std::vector<int64_t> time = {1, 2, 3, 4, 5, 1, 2, 3, 4, 5};
+  const std::vector<uint8_t> last = {0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
+  const SplitRows split = SplitByTime(time, last, 4, 0);
+  EXPECT_THAT(split.row, ElementsAre(0, 1, 2, 5, 6, 7, 3, 4, 8, 9));
+  EXPECT_THAT(split.last, ElementsAre(0, 0, 1, 0, 0, 1, 0, 1, 0, 1));
+  EXPECT_EQ(split.train_rows, 6u);
+}
+
+TEST(Split, TheEmbargoIsLeftOutAfterACutOnly) {
+  const std::vector<int64_t> time = {1, 2, 3, 4, 5, 6, 7, 5, 6, 7};
+  const std::vector<uint8_t> last = {0, 0, 0, 0, 0, 0, 1, 0, 0, 1};
+  const SplitRows split = SplitByTime(time, last, 4, 2);
+  EXPECT_THAT(split.row, ElementsAre(0, 1, 2, 5, 6, 7, 8, 9));
+  EXPECT_THAT(split.last, ElementsAre(0, 0, 1, 0, 1, 0, 0, 1));
+  EXPECT_EQ(split.train_rows, 3u);
+  EXPECT_EQ(split.embargoed, 2u);
+}
+
+TEST(Split, PartsOfOneRowAreLeftOut) {
+  const std::vector<int64_t> time = {1, 2, 3, 3, 4, 5};
+  const std::vector<uint8_t> last = {0, 0, 1, 0, 0, 1};
+  const SplitRows split = SplitByTime(time, last, 3, 0);
+  EXPECT_THAT(split.row, ElementsAre(0, 1, 3, 4, 5));
+  EXPECT_EQ(split.short_parts, 1u);
+  EXPECT_EQ(SplitByTime(time, last, 5, 0).short_parts, 1u);
+}
+
+TEST(Split, AnEmbargoLongerThanThePartTakesAllOfIt) {
+  const std::vector<int64_t> time = {1, 2, 3, 4, 5};
+  const std::vector<uint8_t> last = {0, 0, 0, 0, 1};
+  const SplitRows split = SplitByTime(time, last, 3, 60);
+  EXPECT_THAT(split.row, ElementsAre(0, 1));
+  EXPECT_EQ(split.embargoed, 3u);
+}
+
+TEST(Split, AShareStandsForTheTimeBeforeWhichSoManyRowsLie) {
+  const std::vector<int64_t> time = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+  EXPECT_EQ(SplitTimeOfShare(time, 0.8), 9);
+  const std::vector<int64_t> interleaved = {10, 30, 50, 70, 20, 40, 60, 80};
+  EXPECT_EQ(SplitTimeOfShare(interleaved, 0.5), 50);
+}
+
+TEST(Segments, EndBeforeAStepLongerThanTheGap) {
+  Bars bars;
+  bars.timestamp = {0, 60, 120, 240, 300, 10};
+  bars.last = {0, 0, 0, 0, 1, 1};
+  EXPECT_EQ(CutAtGaps(60, bars), 1u);
+  EXPECT_THAT(bars.last, ElementsAre(0, 0, 1, 0, 1, 1));
+  EXPECT_EQ(CutAtGaps(59, bars), 3u);
+}
+
+TEST(Segments, AStepWiderThanInt64IsAGap) {
+  Bars bars;
+  bars.timestamp = {INT64_MIN, INT64_MAX};
+  bars.last = {0, 1};
+  EXPECT_EQ(CutAtGaps(1'000'000, bars), 1u);
+}
+
+}  // namespace
+}  // namespace vixen::market
