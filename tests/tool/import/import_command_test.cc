@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/exit_code.h"
+#include "base/file.h"
+#include "base/sha256.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "market/dataset.h"
+#include "tests/scratch_folder.h"
+#include "tool/command.h"
+#include "tool/import/flag_values.h"
+
+namespace vixen::tool {
+namespace {
+
+using ::testing::HasSubstr;
+
+// What the command line would run. `printed` takes what went to stdout.
+absl::Status RunCommand(std::vector<std::string> arguments, std::string* printed = nullptr) {
+  CLI::App app;
+  Selected selected;
+  AddImport(app, selected);
+  std::vector<const char*> argv = {"vixen", "import", "csv"};
+  for (const std::string& argument : arguments) argv.push_back(argument.c_str());
+  app.parse(static_cast<int>(argv.size()), argv.data());
+  ::testing::internal::CaptureStdout();
+  const absl::Status status = selected();
+  const std::string out = ::testing::internal::GetCapturedStdout();
+  if (printed != nullptr) *printed = out;
+  return status;
+}
+
+class ImportCommand : public ::testing::Test {
+ protected:
+  // `count` one-minute bars of a slow wave.
+  void WriteBars(const std::string& name, int count, int first = 0) {
+    std::string text = "time,open,high,low,close,volume\n";
+    for (int i = first; i < first + count; ++i) {
+      const double close = 100 + (i * 7919 % 101) / 100.0;
+      const auto price = [](double value) { return std::to_string(value); };
+      text += std::to_string(1704205800 + 60 * i) + "," + price(close) + "," + price(close + 0.3) +
+              "," + price(close - 0.2) + "," + price(close + 0.1) + "," +
+              std::to_string(100 + i % 7) + "\n";
+    }
+    ASSERT_TRUE(base::WriteFileAtomically(folder_.File(name), text).ok());
+  }
+
+  const vixen::testing::ScratchFolder folder_;
+  const std::string in_ = folder_.File("bars.csv");
+  const std::string out_ = folder_.File("d.safetensors");
+};
+
+TEST_F(ImportCommand, WritesADatasetAndPrintsAReport) {
+  WriteBars("bars.csv", 400);
+  std::string printed;
+  ASSERT_EQ(RunCommand({in_, "--out", out_}, &printed), absl::OkStatus());
+  const auto dataset = market::Dataset::Load(out_);
+  ASSERT_EQ(dataset.status(), absl::OkStatus());
+  EXPECT_EQ((*dataset)->bars(), 150u);
+  EXPECT_EQ((*dataset)->source(), "csv bars.csv");
+  EXPECT_THAT(printed, HasSubstr("bars          400 in 1 segments\n"));
+  EXPECT_THAT(printed, HasSubstr("span          2024-01-02T18:40:00Z to 2024-01-02T21:09:00Z\n"));
+  EXPECT_THAT(printed, HasSubstr("fingerprint   " + base::ToHex((*dataset)->fingerprint())));
+}
+
+TEST_F(ImportCommand, SeveralFilesContinueOneAnother) {
+  WriteBars("bars.csv", 300);
+  WriteBars("more.csv", 100, 300);
+  ASSERT_EQ(RunCommand({in_, folder_.File("more.csv"), "--out", out_, "--raw"}), absl::OkStatus());
+  const auto dataset = market::Dataset::Load(out_).value();
+  EXPECT_EQ(dataset->bars(), 150u);
+  EXPECT_EQ(dataset->source(), "csv bars.csv, more.csv");
+}
+
+TEST_F(ImportCommand, PrintsTheReportAsOneJsonObject) {
+  WriteBars("bars.csv", 400);
+  std::string printed;
+  ASSERT_EQ(
+      RunCommand({in_, "--out", out_, "--split", "0.8", "--embargo", "10", "--json"}, &printed),
+      absl::OkStatus());
+  const nlohmann::json report = nlohmann::json::parse(printed);
+  EXPECT_EQ(report["rows"], 140);
+  EXPECT_EQ(report["train_rows"], 120);
+  EXPECT_EQ(report["embargoed"], 10);
+  EXPECT_EQ(report["split_time"], "2024-01-02T20:40:00Z");
+  EXPECT_EQ(report["scaler"], "rows 0:120");
+  EXPECT_EQ(report["clipped_share"].size(), 51u);
+  EXPECT_EQ(report["fingerprint"], base::ToHex(market::Dataset::Load(out_).value()->fingerprint()));
+}
+
+TEST_F(ImportCommand, TheSameInputGivesTheSameBytes) {
+  WriteBars("bars.csv", 400);
+  ASSERT_EQ(RunCommand({in_, "--out", out_}), absl::OkStatus());
+  const std::string first = base::ReadFile(out_).value();
+  ASSERT_EQ(RunCommand({in_, "--out", out_}), absl::OkStatus());
+  EXPECT_EQ(base::ReadFile(out_).value(), first);
+}
+
+TEST_F(ImportCommand, TakesTheScalerOfAnEarlierDataset) {
+  WriteBars("bars.csv", 400);
+  const std::string later = folder_.File("later.safetensors");
+  ASSERT_EQ(RunCommand({in_, "--out", out_, "--fit", "0:100"}), absl::OkStatus());
+  ASSERT_EQ(RunCommand({in_, "--out", later, "--scaler_from", out_}), absl::OkStatus());
+  EXPECT_EQ(market::Dataset::Load(later).value()->fingerprint(),
+            market::Dataset::Load(out_).value()->fingerprint());
+  const absl::Status missing =
+      RunCommand({in_, "--out", later, "--scaler_from", folder_.File("none.safetensors")});
+  EXPECT_EQ(missing.code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(ImportCommand, ABadRowFailsWithExitCode1AndLeavesNoFile) {
+  WriteBars("bars.csv", 400);
+  const std::string text = base::ReadFile(in_).value();
+  ASSERT_TRUE(base::WriteFileAtomically(in_, text + "1704300000,10,11,9,NaN,5\n").ok());
+  const absl::Status status = RunCommand({in_, "--out", out_});
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(base::ExitCodeOf(status), base::kExitFailed);
+  EXPECT_EQ(std::string(status.message()),
+            in_ +
+                ": line 402 (row 401), time `1704300000`: close = `NaN` is not a finite decimal "
+                "number");
+  EXPECT_EQ(folder_.Count(), 1u);
+}
+
+TEST_F(ImportCommand, AnErrorLeavesTheOldDatasetUntouched) {
+  WriteBars("bars.csv", 400);
+  ASSERT_EQ(RunCommand({in_, "--out", out_}), absl::OkStatus());
+  const std::string before = base::ReadFile(out_).value();
+  WriteBars("bars.csv", 1);
+  EXPECT_EQ(RunCommand({in_, "--out", out_}).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(base::ReadFile(out_).value(), before);
+  EXPECT_EQ(folder_.Count(), 2u);
+}
+
+TEST_F(ImportCommand, AFolderThatIsNotThereIsNamed) {
+  WriteBars("bars.csv", 400);
+  const absl::Status status = RunCommand({in_, "--out", folder_.File("none/d.safetensors")});
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("none/d.safetensors"));
+  EXPECT_EQ(folder_.Count(), 1u);
+}
+
+TEST_F(ImportCommand, TheOutputMayNotBeAnInput) {
+  WriteBars("bars.csv", 400);
+  const absl::Status status = RunCommand({in_, "--out", folder_.File("./bars.csv")});
+  EXPECT_EQ(base::ExitCodeOf(status), base::kExitUsage);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("is also an input"));
+}
+
+TEST_F(ImportCommand, ColumnsAndSymbolsAreListsThatLeaveTheInputsAlone) {
+  WriteBars("bars.csv", 400);
+  ASSERT_EQ(RunCommand({"--columns", "time=time,open=open", in_, "--out", out_}), absl::OkStatus());
+  const absl::Status status = RunCommand({"--symbol", "A,B", in_, "--out", out_});
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("no column names an instrument"));
+}
+
+TEST_F(ImportCommand, AnOffsetMayBeginWithAMinus) {
+  WriteBars("bars.csv", 400);
+  EXPECT_EQ(RunCommand({in_, "--tz", "-05:00", "--out", out_}), absl::OkStatus());
+}
+
+// The bars of this repository: three instruments, adjusted for splits.
+TEST_F(ImportCommand, ReadsTheDailyBarsOfTheRepository) {
+  const char* source = std::getenv("VIXEN_SOURCE_DIR");
+  ASSERT_NE(source, nullptr);
+  std::string printed;
+  ASSERT_EQ(RunCommand({std::string(source) + "/data/us-daily.csv.gz", "--adjust", "--out", out_,
+                        "--json"},
+                       &printed),
+            absl::OkStatus());
+  const nlohmann::json report = nlohmann::json::parse(printed);
+  EXPECT_EQ(report["bars"], 9810);
+  EXPECT_EQ(report["rows"], 9060);
+  EXPECT_EQ(report["segments"], 3);
+  EXPECT_EQ(report["constant_columns"], nlohmann::json({"tod_sin", "tod_cos"}));
+  const auto dataset = market::Dataset::Load(out_).value();
+  EXPECT_EQ(dataset->metadata().at("symbols"), "IBM,MSFT,AAPL");
+  EXPECT_EQ(dataset->metadata().at("bar_start"), "midnight UTC of the date");
+}
+
+TEST(ImportFlagValues, Durations) {
+  EXPECT_EQ(ParseDuration("--max_gap", "72h").value(), 72 * 3'600'000'000'000);
+  EXPECT_EQ(ParseDuration("--max_gap", "90m").value(), 90 * 60'000'000'000);
+  EXPECT_EQ(ParseDuration("--max_gap", "1h30m").value(), 90 * 60'000'000'000);
+  EXPECT_EQ(ParseDuration("--max_gap", "3d").value(), 3 * 86'400'000'000'000);
+  for (const char* text : {"", "72", "-1h", "0h", "x", "d", "1e9d", "nand", "inf"}) {
+    const absl::Status status = ParseDuration("--max_gap", text).status();
+    EXPECT_TRUE(base::IsUsageError(status)) << text;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("--max_gap"));
+  }
+}
+
+TEST(ImportFlagValues, Ranges) {
+  EXPECT_EQ(ParseRange("--fit", "3:4780").value().begin, 3u);
+  EXPECT_EQ(ParseRange("--fit", "3:4780").value().end, 4780u);
+  for (const char* text : {"", "3", "3:", ":4", "4:4", "-1:4", "1:2:3", "a:b"}) {
+    EXPECT_TRUE(base::IsUsageError(ParseRange("--fit", text).status())) << text;
+  }
+}
+
+TEST(ImportFlagValues, Splits) {
+  EXPECT_EQ(ParseSplit("0.8").value().share, 0.8);
+  EXPECT_EQ(ParseSplit("2024-01-02").value().time_ns, 1'704'153'600'000'000'000);
+  EXPECT_EQ(ParseSplit("2024-01-02T09:30:00-05:00").value().time_ns, 1'704'205'800'000'000'000);
+  for (const char* text : {"", "1", "0", "80", "nan", "2024-02-30", "2024-01-02T09:30:00"}) {
+    EXPECT_TRUE(base::IsUsageError(ParseSplit(text).status())) << text;
+  }
+}
+
+TEST(ImportFlagValues, ColumnsAndDelimiters) {
+  const auto columns = ParseColumns({"time=Datum", "open=a=b"}).value();
+  EXPECT_EQ(columns.at("time"), "Datum");
+  EXPECT_EQ(columns.at("open"), "a=b");
+  EXPECT_TRUE(base::IsUsageError(ParseColumns({"time"}).status()));
+  EXPECT_TRUE(base::IsUsageError(ParseColumns({"time=a", "time=b"}).status()));
+  EXPECT_EQ(ParseDelimiter("tab").value(), '\t');
+  EXPECT_EQ(ParseDelimiter("|").value(), '|');
+  EXPECT_TRUE(base::IsUsageError(ParseDelimiter("||").status()));
+}
+
+}  // namespace
+}  // namespace vixen::tool
