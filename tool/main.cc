@@ -47,6 +47,8 @@ int Run(int argc, char** argv) {
   AddSynth(app, selected);
   AddScore(app, selected);
   AddConfig(app, selected);
+  AddEval(app, selected);
+  AddReport(app, selected);
   AddExamples(app);
 
   if (const auto exit_code = config::ParseCommandLine(app, argc, argv, "vixen")) return *exit_code;

@@ -98,9 +98,10 @@ std::array<double, kernels::kRewardTerms> RewardVarianceShares(
     const kernels::LaunchStatistics& statistics);
 const std::array<const char*, kernels::kRewardTerms>& RewardTermNames();
 
-// The file's text, and back. ParseEvaluation answers INVALID_ARGUMENT naming `source` and the
+// The file's text, and back; without series, trades and parts where only the summary is asked for.
+// ParseEvaluation answers INVALID_ARGUMENT naming `source` and the
 // field; it checks that all series are equally long and finite.
-std::string EvaluationToJson(const Evaluation& evaluation);
+std::string EvaluationToJson(const Evaluation& evaluation, bool summary_only = false);
 absl::StatusOr<Evaluation> ParseEvaluation(const std::string& text, const std::string& source);
 
 }  // namespace vixen::tool

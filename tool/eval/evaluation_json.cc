@@ -304,7 +304,7 @@ absl::Status ReadTop(const Json& top, Evaluation& evaluation) {
 
 }  // namespace
 
-std::string EvaluationToJson(const Evaluation& evaluation) {
+std::string EvaluationToJson(const Evaluation& evaluation, bool summary_only) {
   Json top = Json::object();
   top["format"] = kFormat;
   top["format_version"] = kEvaluationFormatVersion;
@@ -323,12 +323,16 @@ std::string EvaluationToJson(const Evaluation& evaluation) {
     top["reward_variance_share"][RewardTermNames()[i]] = shares[i];
   }
   top["random_timing"] = ToJson(evaluation.random_timing);
+  const auto text = [&top] {
+    return top.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  };
+  if (summary_only) return text();
   top["parts"] = Json::array();
   for (const EvaluationPart& part : evaluation.parts) top["parts"].push_back(ToJson(part));
   top["trades"] = Json::array();
   for (const Trade& trade : evaluation.trades) top["trades"].push_back(ToJson(trade));
   top["series"] = ToJson(evaluation.series);
-  return top.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return text();
 }
 
 absl::StatusOr<Evaluation> ParseEvaluation(const std::string& text, const std::string& source) {

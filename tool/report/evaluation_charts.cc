@@ -127,11 +127,12 @@ Chart DrawdownChart(const Evaluation& evaluation) {
   chart.zero_line = true;
   chart.height = 220;
   const std::vector<double> x = XOf(evaluation);
-  chart.series.push_back({"policy", "policy", Mark::kArea, x,
-                          DrawdownOf(evaluation.initial_capital, evaluation.series.equity)});
-  chart.series.push_back({"", "policy", Mark::kLine, x, chart.series[0].y});
+  const std::vector<double> drawdown =
+      DrawdownOf(evaluation.initial_capital, evaluation.series.equity);
   chart.series.push_back({"buy-and-hold", "hold", Mark::kLine, x,
                           DrawdownOf(evaluation.initial_capital, evaluation.series.buy_and_hold)});
+  chart.series.push_back({"", "policy", Mark::kArea, x, drawdown});
+  chart.series.push_back({"policy", "policy", Mark::kLine, x, drawdown});
   return chart;
 }
 

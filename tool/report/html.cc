@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "tool/format.h"
+#include "tool/metric_text.h"
 
 namespace vixen::tool {
 namespace {
@@ -27,7 +28,8 @@ void AppendCell(const Cell& cell, const char* tag, std::string& html) {
 }  // namespace
 
 std::string Table::Html() const {
-  std::string html = "<div class=\"scroll\"><table>";
+  std::string html = "<div class=\"scroll\">";
+  html += style_.empty() ? "<table>" : absl::StrCat("<table class=\"", style_, "\">");
   if (!header_.empty()) {
     html += "<thead><tr>";
     for (const Cell& cell : header_) AppendCell(cell, "th", html);
@@ -47,27 +49,6 @@ std::string Element(std::string_view tag, std::string_view text, std::string_vie
   const std::string attribute =
       style.empty() ? "" : absl::StrCat(" class=\"", std::string(style), "\"");
   return absl::StrCat("<", name, attribute, ">", EscapeMarkup(text), "</", name, ">\n");
-}
-
-std::string MetricText(const MetricSpec& spec, const Metric& metric) {
-  if (!metric.value) return "\u2013";
-  const double value = *metric.value;
-  switch (spec.unit) {
-    case MetricUnit::kShare:
-      return Percent(value);
-    case MetricUnit::kRatio:
-      return Decimal(value, 2);
-    case MetricUnit::kMoney:
-      return Decimal(value, 2);
-    case MetricUnit::kCount:
-      return Decimal(value, 0);
-    case MetricUnit::kSteps:
-      return absl::StrCat(Decimal(value, value == static_cast<uint64_t>(value) ? 0 : 1),
-                          value == 1 ? " bar" : " bars");
-    case MetricUnit::kTimes:
-      return absl::StrCat(Decimal(value, 2), "×");
-  }
-  return "";
 }
 
 Cell MetricCell(const MetricSpec& spec, const Metric& metric) {

@@ -20,7 +20,8 @@ struct Cell {
 
 class Table {
  public:
-  explicit Table(std::vector<Cell> header) : header_(std::move(header)) {}
+  explicit Table(std::vector<Cell> header, std::string style = "")
+      : header_(std::move(header)), style_(std::move(style)) {}
   void Row(std::vector<Cell> cells) { rows_.push_back(std::move(cells)); }
   bool empty() const { return rows_.empty(); }
   // In a box that scrolls sideways where the screen is narrow.
@@ -28,12 +29,11 @@ class Table {
 
  private:
   std::vector<Cell> header_;
+  std::string style_;
   std::vector<std::vector<Cell>> rows_;
 };
 
 std::string Element(std::string_view tag, std::string_view text, std::string_view style = "");
-// "−3.21 %", "1.24", "12,345.67", "1,204 bars"; "–" for a value that cannot be had.
-std::string MetricText(const MetricSpec& spec, const Metric& metric);
 Cell MetricCell(const MetricSpec& spec, const Metric& metric);
 
 }  // namespace vixen::tool

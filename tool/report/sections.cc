@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tool/format.h"
+#include "tool/metric_text.h"
 #include "tool/report/evaluation_charts.h"
 #include "tool/report/html.h"
 
@@ -185,9 +186,10 @@ std::string CurveSection(const Evaluation& evaluation) {
 
   html += Element("h2", "Distributions");
   html += "<div class=\"two\"><div>" + Element("h3", "Returns of steps with a position") +
-          Figure(RenderResponsive(ReturnDistributionChart(evaluation))) + "</div><div>" +
-          Element("h3", "Net profit of closed trades") +
-          Figure(RenderResponsive(TradeDistributionChart(evaluation))) + "</div></div>\n";
+          Figure(RenderResponsive(ReturnDistributionChart(evaluation), /*half=*/true)) +
+          "</div><div>" + Element("h3", "Net profit of closed trades") +
+          Figure(RenderResponsive(TradeDistributionChart(evaluation), /*half=*/true)) +
+          "</div></div>\n";
   return html;
 }
 
@@ -200,7 +202,7 @@ std::string MetricSection(const Evaluation& evaluation) {
                                ". – where a value cannot be had; the reason is shown on hover and "
                                "in the file."),
                   "sub");
-  Table table({{""}, {"policy"}, {"buy-and-hold"}, {"flat"}});
+  Table table({{""}, {"policy"}, {"buy-and-hold"}, {"flat"}}, "even");
   for (const MetricSpec& spec : MetricSpecs()) {
     std::vector<Cell> cells = {{std::string(spec.title)}};
     for (const Metrics* metrics :

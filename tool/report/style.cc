@@ -53,6 +53,8 @@ th{font-weight:600;color:var(--soft);border-bottom-color:var(--rule)}
 th:first-child,td:first-child{text-align:left;padding-left:0}
 td.text,th.text{text-align:left;white-space:normal}
 td.text{overflow-wrap:anywhere}
+.even th,.even td{width:22%;white-space:normal}
+.even th:first-child,.even td:first-child{width:34%}
 td.none{color:var(--soft)}
 td.gain{color:var(--long)}td.loss{color:var(--short)}
 td.bar{width:34%;min-width:90px;text-align:left}

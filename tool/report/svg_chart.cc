@@ -13,6 +13,7 @@ namespace vixen::tool {
 namespace {
 
 constexpr int kWide = 1040;
+constexpr int kHalf = 500;
 constexpr int kNarrow = 380;
 constexpr size_t kWidePoints = 1500;
 constexpr size_t kNarrowPoints = 500;
@@ -23,6 +24,13 @@ std::string Num(double value) {
   std::string text = absl::StrFormat("%.1f", value);
   if (text.ends_with(".0")) text.resize(text.size() - 2);
   return text == "-0" ? "0" : text;
+}
+
+// About as wide as the page's fonts draw it at 12 units.
+double TextWidth(std::string_view text) {
+  const auto characters =
+      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; });
+  return 6.8 * static_cast<double>(characters);
 }
 
 struct Range {
@@ -39,7 +47,7 @@ struct Range {
 // From data to picture.
 class Frame {
  public:
-  Frame(const Chart& chart, int width) : chart_(chart), width_(width), narrow_(width < 600) {
+  Frame(const Chart& chart, int width) : chart_(chart), width_(width), narrow_(width < kWide) {
     for (const ChartSeries& series : chart.series) {
       for (size_t i = 0; i < series.x.size(); ++i) {
         if (!std::isfinite(series.y[i])) continue;
@@ -74,16 +82,17 @@ class Frame {
       x_.low -= 0.5;
       x_.high += 0.5;
     }
-    const int rows = std::clamp((chart.height - 60) / 45, 2, 8);
+    const int rows = std::clamp((chart.height - 50) / 38, 4, 8);
     y_ticks_ = log_ ? LogTicks(y_.low, y_.high, rows, chart.y_format)
                     : LinearTicks(y_.low, y_.high, rows, chart.y_format);
-    const int columns = narrow_ ? 3 : 7;
+    const int columns = narrow_ ? 4 : 7;
     x_ticks_ = chart.x_format == AxisFormat::kTime
                    ? TimeTicks(x_.low, x_.high, columns)
                    : LinearTicks(x_.low, x_.high, columns, chart.x_format);
-    size_t longest = 0;
-    for (const Tick& tick : y_ticks_) longest = std::max(longest, tick.label.size());
-    left_ = 14 + 6.6 * static_cast<double>(longest);
+    // A common least margin, so that charts below each other share their time axis.
+    double longest = narrow_ ? 34 : 54;
+    for (const Tick& tick : y_ticks_) longest = std::max(longest, TextWidth(tick.label));
+    left_ = 10 + longest;
   }
 
   bool empty() const { return x_.empty() || y_.empty(); }
@@ -115,7 +124,7 @@ class Frame {
       const double x = X(tick.value);
       absl::StrAppend(&svg, "<line class=\"axis\" x1=\"", Num(x), "\" x2=\"", Num(x), "\" y1=\"",
                       Num(bottom()), "\" y2=\"", Num(bottom() + 4), "\"/>");
-      const double half = 3.3 * static_cast<double>(tick.label.size());
+      const double half = TextWidth(tick.label) / 2;
       if (x - half < 0) continue;
       const bool at_edge = x + half > width_;
       absl::StrAppend(&svg, "<text class=\"tick\" text-anchor=\"", at_edge ? "end" : "middle",
@@ -244,21 +253,37 @@ void DrawLegend(const Chart& chart, const Frame& frame, std::string& svg) {
   for (const ChartSeries& series : chart.series) {
     if (series.name.empty()) continue;
     named.push_back(&series);
-    width += 30 + 6.7 * static_cast<double>(series.name.size());
+    width += 32 + TextWidth(series.name);
   }
+  // What is drawn last lies on top and is named first.
+  std::reverse(named.begin(), named.end());
   double x = std::max(frame.right() - width, frame.narrow() ? 4.0 : frame.left());
   for (const ChartSeries* series : named) {
     const bool filled = series->mark != Mark::kLine && series->mark != Mark::kCross;
-    if (filled) {
-      absl::StrAppend(&svg, "<rect class=\"mark ", series->style, "\" x=\"", Num(x + 4),
-                      "\" y=\"4\" width=\"10\" height=\"9\"/>");
-    } else {
-      absl::StrAppend(&svg, "<path class=\"line ", series->style, "\" d=\"M", Num(x),
-                      " 8.5h16\"/>");
+    absl::StrAppend(&svg, "<path class=\"", filled ? "mark " : "line ", series->style, "\" d=\"M");
+    switch (series->mark) {
+      case Mark::kLine:
+        absl::StrAppend(&svg, Num(x), " 8.5h16");
+        break;
+      case Mark::kUp:
+        absl::StrAppend(&svg, Num(x + 10), " 4l5 9h-10Z");
+        break;
+      case Mark::kDown:
+        absl::StrAppend(&svg, Num(x + 10), " 13l5 -9h-10Z");
+        break;
+      case Mark::kCross:
+        absl::StrAppend(&svg, Num(x + 6), " 4.5l8 8m0 -8l-8 8");
+        break;
+      case Mark::kArea:
+      case Mark::kSignedArea:
+      case Mark::kBars:
+        absl::StrAppend(&svg, Num(x + 4), " 4h10v9h-10Z");
+        break;
     }
+    svg += "\"/>";
     absl::StrAppend(&svg, "<text class=\"legend\" x=\"", Num(x + 20), "\" y=\"12\">",
                     EscapeMarkup(series->name), "</text>");
-    x += 30 + 6.7 * static_cast<double>(series->name.size());
+    x += 32 + TextWidth(series->name);
   }
 }
 
@@ -323,8 +348,8 @@ std::string RenderChart(const Chart& chart, int width, size_t points) {
   return svg;
 }
 
-std::string RenderResponsive(const Chart& chart) {
-  const std::string wide = RenderChart(chart, kWide, kWidePoints);
+std::string RenderResponsive(const Chart& chart, bool half) {
+  const std::string wide = RenderChart(chart, half ? kHalf : kWide, kWidePoints);
   if (wide.starts_with("<p")) return wide;
   return wide + RenderChart(chart, kNarrow, kNarrowPoints);
 }

@@ -50,7 +50,8 @@ std::vector<size_t> Downsample(const std::vector<double>& y, size_t limit);
 // without a finite point. Well-formed XML.
 std::string RenderChart(const Chart& chart, int width, size_t points);
 
-// Two pictures, of which the style sheet shows the one that fits the screen.
-std::string RenderResponsive(const Chart& chart);
+// Two pictures, of which the style sheet shows the one that fits the screen. `half`: two charts
+// beside each other on a wide one.
+std::string RenderResponsive(const Chart& chart, bool half = false);
 
 }  // namespace vixen::tool
