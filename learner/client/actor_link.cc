@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "learner/client/actor_link.h"
+
+#include <grpcpp/client_context.h>
+#include <spdlog/spdlog.h>
+
+#include <chrono>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "learner/client/channel.h"
+
+namespace vixen::learner {
+namespace {
+
+constexpr std::chrono::milliseconds kInfoDeadline{5000};
+
+}  // namespace
+
+ActorLink::ActorLink(LinkOptions options, std::shared_ptr<grpc::Channel> channel,
+                     const RunBook& book, EventQueue& events)
+    : options_(std::move(options)),
+      stub_(v1::Actor::NewStub(std::move(channel))),
+      book_(book),
+      events_(events) {}
+
+ActorLink::~ActorLink() { Stop(); }
+
+void ActorLink::Start() {
+  thread_ = std::thread([this] {
+    Run();
+    ended_.Set();
+  });
+}
+
+void ActorLink::Run() {
+  Backoff backoff;
+  while (!stop_.stopped()) {
+    received_batch_ = false;
+    const uint64_t before = session_;
+    absl::Status status = Session();
+    if (session_ != before) events_.Push(StreamEnded{options_.actor, session_, status});
+    if (stop_.stopped()) return;
+    if (!status.ok() && !IsTransient(status)) {
+      events_.Push(ClientFailed{std::move(status)});
+      return;
+    }
+    if (received_batch_) backoff.Reset();
+    spdlog::warn("actor {}: stream ended ({}); connecting again", options_.address,
+                 status.ok() ? "OK" : status.ToString());
+    if (!backoff.Wait(stop_)) return;
+  }
+}
+
+absl::Status ActorLink::Session() {
+  v1::GetInfoResponse info;
+  {
+    grpc::ClientContext context;
+    SetDeadline(context, kInfoDeadline);
+    VIXEN_RETURN_IF_ERROR(FromGrpc(stub_->GetInfo(&context, v1::GetInfoRequest(), &info),
+                                   absl::StrCat("actor ", options_.address, ": GetInfo")));
+  }
+  VIXEN_RETURN_IF_ERROR(options_.check(info));
+
+  grpc::ClientContext context;
+  {
+    std::lock_guard lock(mutex_);
+    if (stop_.stopped()) return absl::CancelledError("stopping");
+    context_ = &context;
+  }
+  std::unique_ptr<Stream> stream = stub_->Collect(&context);
+  const absl::Status read = ReadAll(*stream, info);
+  {
+    std::lock_guard lock(mutex_);
+    stream_ = nullptr;
+  }
+  if (!read.ok()) context.TryCancel();
+  const grpc::Status finished = stream->Finish();
+  {
+    std::lock_guard lock(mutex_);
+    context_ = nullptr;
+  }
+  if (!read.ok()) return read;
+  return FromGrpc(finished, absl::StrCat("actor ", options_.address, ": Collect"));
+}
+
+// OK when the stream ended by itself: Finish() knows why.
+absl::Status ActorLink::ReadAll(Stream& stream, const v1::GetInfoResponse& info) {
+  v1::CollectRequest request;
+  v1::Open& open = *request.mutable_open();
+  open.set_policy(options_.policy);
+  open.set_group(options_.group);
+  open.set_consumer(options_.consumer);
+  open.mutable_encoding();
+  open.set_dataset_fingerprint(options_.dataset_fingerprint);
+  for (const v1::RunRanges& ranges : book_.Held(options_.address)) *open.add_held() = ranges;
+  if (!stream.Write(request)) return absl::OkStatus();
+
+  v1::CollectResponse response;
+  if (!stream.Read(&response)) return absl::OkStatus();
+  if (!response.has_opened()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("actor ", options_.address, ": the stream's first message is not `opened`"));
+  }
+  const v1::Opened opened = response.opened();
+  absl::StatusOr<codec::BatchDecoder> decoder =
+      codec::BatchDecoder::Create(opened, open.encoding());
+  if (!decoder.ok()) return decoder.status();
+  ++session_;
+  {
+    std::lock_guard lock(mutex_);
+    if (stop_.stopped()) return absl::CancelledError("stopping");
+    stream_ = &stream;
+    stream_number_ = session_;
+    run_id_ = opened.run_id();
+  }
+  if (!events_.Push(StreamOpened{options_.actor, session_, info, opened})) {
+    return absl::CancelledError("stopping");
+  }
+  while (stream.Read(&response)) {
+    if (response.has_notice()) {
+      spdlog::info("actor {}: {}", options_.address, response.notice().text());
+    }
+    absl::StatusOr<std::optional<codec::DecodedBatch>> decoded = decoder->Add(response);
+    if (!decoded.ok()) {
+      return absl::Status(decoded.status().code(), absl::StrCat("actor ", options_.address, ": ",
+                                                                decoded.status().message()));
+    }
+    if (!decoded->has_value()) continue;
+    received_batch_ = true;
+    if (!events_.Push(BatchArrived{options_.actor, session_, *std::move(*decoded)})) {
+      return absl::CancelledError("stopping");
+    }
+  }
+  return absl::OkStatus();
+}
+
+bool ActorLink::Write(const v1::CollectRequest& request) {
+  return stream_ != nullptr && stream_->Write(request);
+}
+
+bool ActorLink::SendCredit(uint64_t stream, int64_t launches) {
+  v1::CollectRequest request;
+  request.mutable_credit()->set_n(launches);
+  std::lock_guard lock(mutex_);
+  return stream_number_ == stream && Write(request);
+}
+
+void ActorLink::SendAcknowledge(uint64_t run_id, uint64_t sequence) {
+  v1::CollectRequest request;
+  request.mutable_ack()->set_run_id(run_id);
+  request.mutable_ack()->set_sequence(sequence);
+  std::lock_guard lock(mutex_);
+  if (run_id_ == run_id) Write(request);
+}
+
+void ActorLink::HalfClose() {
+  stop_.Set();
+  std::lock_guard lock(mutex_);
+  if (stream_ != nullptr) {
+    stream_->WritesDone();
+    stream_ = nullptr;
+  } else if (context_ != nullptr) {
+    context_->TryCancel();
+  }
+}
+
+bool ActorLink::WaitEnded(std::chrono::milliseconds most) {
+  return !thread_.joinable() || ended_.WaitFor(most);
+}
+
+void ActorLink::Stop() {
+  stop_.Set();
+  {
+    std::lock_guard lock(mutex_);
+    stream_ = nullptr;
+    if (context_ != nullptr) context_->TryCancel();
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+}  // namespace vixen::learner

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "vixen/v1/actor.pb.h"
+#include "vixen/v1/learner.pb.h"
+
+namespace vixen::learner {
+
+// A set of sequence numbers as disjoint ranges [first, last]. Mostly one range: O(log ranges).
+class SequenceSet {
+ public:
+  // False when it was there.
+  bool Insert(uint64_t sequence);
+  bool Contains(uint64_t sequence) const;
+  const std::map<uint64_t, uint64_t>& ranges() const { return ranges_; }
+
+ private:
+  std::map<uint64_t, uint64_t> ranges_;  // first → last
+};
+
+// The learner's books: for each run of each actor, received = inserted + duplicate + Σ rejected, in
+// batches and valid rows. Runs that ended with their actor are kept. A row that waits for its
+// n-step window counts as inserted: the learner holds it. Thread-safe (the training thread writes,
+// metrics and streams read).
+class RunBook {
+ public:
+  RunBook(std::string policy, std::string group)
+      : policy_(std::move(policy)), group_(std::move(group)) {}
+
+  // A stream to `actor` opened in `run_id`: other runs of that actor have ended.
+  void RunOpened(const std::string& actor, uint64_t run_id);
+
+  // True when (run_id, sequence) is new and its rows are to be inserted; else it counts as
+  // duplicate.
+  bool Receive(uint64_t run_id, uint64_t sequence, uint64_t rows);
+  // After the insert: of the received rows, how many were taken and how many were not, by reason.
+  // The batch counts as inserted unless no row was.
+  void Inserted(uint64_t run_id, uint64_t rows, const std::map<std::string, uint64_t>& rejected);
+
+  // What this consumer has of the actor's runs, for `open`.
+  std::vector<v1::RunRanges> Held(const std::string& actor) const;
+  std::vector<v1::LearnerSheet> Sheets() const;
+
+ private:
+  struct Run {
+    v1::LearnerSheet sheet;
+    SequenceSet sequences;
+  };
+
+  const std::string policy_, group_;
+  mutable std::mutex mutex_;
+  std::map<uint64_t, Run> runs_;  // by run id
+};
+
+}  // namespace vixen::learner

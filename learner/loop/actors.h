@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "learner/client/actor_link.h"
+#include "learner/client/event.h"
+#include "learner/client/run_book.h"
+#include "learner/loop/plan.h"
+#include "learner/replay/n_step.h"
+#include "learner/weights/weights_pusher.h"
+
+namespace vixen::learner {
+
+// One actor as the training thread sees it.
+struct ActorState {
+  std::string address;
+  std::unique_ptr<ActorLink> link;
+  std::unique_ptr<WeightsPusher> pusher;
+  std::unique_ptr<NStepBuilder> builder;  // of the present run
+
+  uint64_t stream = 0;  // live stream, 0: none
+  uint64_t run_id = 0;
+  int64_t max_credit = 0;
+  int64_t outstanding = 0;        // launches granted on the live stream and not received
+  uint64_t required_version = 0;  // online weights that must be live before credit is given
+  bool ready = false;
+};
+
+// All actors of this learner: threads, credit by turns. Training thread only.
+class Actors {
+ public:
+  // Connections are made, threads not yet started.
+  static absl::StatusOr<std::unique_ptr<Actors>> Create(const Plan& plan, const RunBook& book,
+                                                        EventQueue& events);
+  ~Actors() { Stop(std::chrono::milliseconds(0)); }
+
+  void Start();
+  std::vector<ActorState>& all() { return actors_; }
+  ActorState& at(size_t actor) { return actors_[actor]; }
+
+  int64_t outstanding() const;
+  bool any_ready() const;
+  // Grants up to `launches`, one at a time by turns over the ready actors.
+  void Grant(int64_t launches);
+
+  // Half-closes the streams, lets them end for at most `most` while events are thrown away, cuts
+  // the rest and joins all threads. Closes the event queue.
+  void Stop(std::chrono::milliseconds most);
+
+ private:
+  explicit Actors(EventQueue& events) : events_(events) {}
+
+  EventQueue& events_;
+  std::vector<ActorState> actors_;
+  size_t turn_ = 0;
+  bool stopped_ = false;
+};
+
+}  // namespace vixen::learner

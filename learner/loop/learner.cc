@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "learner/loop/learner.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/file.h"
+#include "base/status_macros.h"
+#include "kernels/batch/columns.h"
+#include "learner/trainer/initial_weights.h"
+
+namespace vixen::learner {
+namespace {
+
+using kernels::WeightsKind;
+
+constexpr int kUpdatesBetweenEvents = 4;
+constexpr std::chrono::milliseconds kIdle{50};
+// The streams' part of the grace period: an actor ends a half-closed one after what it reserved.
+constexpr std::chrono::milliseconds kStreamEnd{3000};
+
+template <typename T>
+const T* Column(const kernels::Batch& batch, kernels::ColumnId id) {
+  return reinterpret_cast<const T*>(batch.Column(id).data());
+}
+
+LaunchRows RowsOf(const kernels::Batch& batch) {
+  using kernels::ColumnId;
+  return {.episodes = batch.episodes(),
+          .steps = batch.steps(),
+          .bar = Column<uint32_t>(batch, ColumnId::kBar),
+          .action = Column<uint8_t>(batch, ColumnId::kAction),
+          .flags = Column<uint8_t>(batch, ColumnId::kFlags),
+          .portfolio = Column<float>(batch, ColumnId::kPortfolio),
+          .next_portfolio = Column<float>(batch, ColumnId::kNextPortfolio),
+          .reward = Column<float>(batch, ColumnId::kReward),
+          .td = Column<float>(batch, ColumnId::kTd)};
+}
+
+TrainerOptions OptionsOf(const Plan& plan, const std::string& device) {
+  const v1::TrainerSettings& t = plan.config.trainer();
+  TrainerOptions options;
+  options.architecture = plan.architecture;
+  options.actions = plan.actions();
+  options.batch_size = t.batch_size();
+  options.learning_rate = t.learning_rate();
+  options.adam_epsilon = t.adam_epsilon();
+  options.weight_decay = t.optimizer() == v1::TrainerSettings::ADAMW ? t.weight_decay() : 0;
+  options.max_gradient_norm = t.max_gradient_norm();
+  options.huber_delta = t.huber_delta();
+  options.double_dqn = t.learner_double_dqn();
+  options.polyak_tau = t.polyak_tau();
+  options.target_period = t.target_sync() == v1::TrainerSettings::HARD ? t.target_period() : 0;
+  options.frozen_target = plan.config.testing().plant_frozen_target();
+  options.device = device;
+  return options;
+}
+
+}  // namespace
+
+Learner::Learner(const Plan& plan, std::shared_ptr<const market::Dataset> dataset,
+                 RateLimiter limiter, RunBook& book, Metrics& metrics)
+    : plan_(plan),
+      dataset_(std::move(dataset)),
+      book_(book),
+      metrics_(metrics),
+      replay_(plan.replay()),
+      limiter_(limiter) {}
+
+absl::StatusOr<std::unique_ptr<Learner>> Learner::Create(
+    const Plan& plan, std::shared_ptr<const market::Dataset> dataset, const std::string& device,
+    RunBook& book, Metrics& metrics) {
+  VIXEN_ASSIGN_OR_RETURN(RateLimiter limiter, RateLimiter::Create(plan.limiter()));
+  std::unique_ptr<Learner> learner(new Learner(plan, std::move(dataset), limiter, book, metrics));
+
+  std::optional<PolicyFile> resumed;
+  if (!plan.config.out().empty()) {
+    VIXEN_RETURN_IF_ERROR(base::MakeFolders(plan.config.out()));
+    learner->weights_path_ = absl::StrCat(plan.config.out(), "/weights.safetensors");
+    if (plan.config.resume()) {
+      VIXEN_ASSIGN_OR_RETURN(resumed, ReadPolicyFile(learner->weights_path_, plan.config.policy(),
+                                                     plan.architecture, plan.scaler_fingerprint));
+    }
+    VIXEN_RETURN_IF_ERROR(learner->log_.Open(absl::StrCat(plan.config.out(), "/training.jsonl"),
+                                             resumed.has_value()));
+  }
+  VIXEN_RETURN_IF_ERROR(learner->BuildTrainers(device, resumed));
+  VIXEN_ASSIGN_OR_RETURN(learner->actors_, Actors::Create(plan, book, learner->events_));
+  metrics.replay_capacity.Set(static_cast<double>(plan.config.replay().capacity()));
+  spdlog::info("replay: {} rows, {} MiB; limiter: window {:.0f} samples, launch of {} rows",
+               learner->replay_.capacity(), Replay::BytesOf(learner->replay_.capacity()) >> 20,
+               learner->limiter_.window(), plan.launch_rows);
+  return learner;
+}
+
+absl::Status Learner::BuildTrainers(const std::string& device,
+                                    const std::optional<PolicyFile>& resumed) {
+  const uint64_t seed = plan_.config.trainer().train_seed();
+  kernels::Parameters online = InitialWeights(plan_.architecture, WeightsKind::kOnline, seed);
+  kernels::Parameters target = online;
+  target.kind = WeightsKind::kTarget;
+  kernels::Parameters curiosity =
+      InitialWeights(plan_.architecture, WeightsKind::kCuriosity, seed + 1);
+  if (resumed.has_value()) {
+    online = resumed->weights.online;
+    target = resumed->weights.target;
+    if (!resumed->weights.curiosity.values.empty()) curiosity = resumed->weights.curiosity;
+    version_ = {resumed->weights.online_version, resumed->weights.target_version,
+                resumed->weights.curiosity_version};
+    updates_ = resumed->updates;
+    transitions_ = resumed->transitions;
+    spdlog::info("resumed from {}: {} updates, {} transitions", weights_path_, updates_,
+                 transitions_);
+  }
+  updates_at_start_ = updates_;
+  transitions_at_start_ = transitions_;
+  VIXEN_ASSIGN_OR_RETURN(trainer_, Trainer::Create(OptionsOf(plan_, device), online, target));
+  if (plan_.curious()) {
+    VIXEN_ASSIGN_OR_RETURN(curiosity_,
+                           CuriosityTrainer::Create(
+                               {.architecture = plan_.architecture,
+                                .batch_size = plan_.config.trainer().batch_size(),
+                                .learning_rate = plan_.config.curiosity().curiosity_learning_rate(),
+                                .device = device},
+                               curiosity));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Learner::Run(StopFlag& stop) {
+  started_ = reported_ = progressed_ = saved_ = Clock::now();
+  actors_->Start();
+  absl::Status status = Loop(stop);
+  if (status.ok() && stop.stopped()) spdlog::info("stopping: closing streams, writing weights");
+  actors_->Stop(kStreamEnd);
+  const absl::Status reported = Report(/*last=*/true);
+  const absl::Status saved = Save();
+  if (!status.ok()) return status;
+  if (!reported.ok()) return reported;
+  return saved;
+}
+
+absl::Status Learner::Loop(StopFlag& stop) {
+  Clock::time_point last = Clock::now();
+  while (!stop.stopped() && !Done()) {
+    const bool may_sample = MaySample();
+    std::optional<Event> event =
+        may_sample ? events_.PopFor(std::chrono::nanoseconds(0)) : events_.PopFor(kIdle);
+    if (event.has_value()) VIXEN_RETURN_IF_ERROR(Handle(*event));
+    const Clock::time_point now = Clock::now();
+    CountWaits(std::chrono::duration<double>(now - last).count(), !may_sample);
+    last = now;
+
+    GrantCredit();
+    for (int i = 0; i < kUpdatesBetweenEvents && MaySample() && !Done(); ++i) {
+      VIXEN_RETURN_IF_ERROR(UpdateOnce());
+    }
+    const uint64_t every = plan_.config.push().push_every();
+    const bool due =
+        every > 0 ? updates_ >= updates_at_push_ + every : batch_since_push_ && !MaySample();
+    if (due) PushToEveryone();
+    VIXEN_RETURN_IF_ERROR(Report(/*last=*/false));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Learner::Handle(Event& event) {
+  if (auto* opened = std::get_if<StreamOpened>(&event)) {
+    HandleOpened(*opened);
+  } else if (auto* arrived = std::get_if<BatchArrived>(&event)) {
+    HandleBatch(*arrived);
+  } else if (const auto* ended = std::get_if<StreamEnded>(&event)) {
+    HandleEnded(*ended);
+  } else if (const auto* live = std::get_if<WeightsLive>(&event)) {
+    ActorState& actor = actors_->at(live->actor);
+    actor.ready = actor.stream != 0 && live->online_version >= actor.required_version;
+  } else if (const auto* behind = std::get_if<WeightsBehind>(&event)) {
+    RaiseVersions(behind->live);
+    PushAll(actors_->at(behind->actor));
+  } else if (const auto* failed = std::get_if<ClientFailed>(&event)) {
+    return failed->status;
+  }
+  return absl::OkStatus();
+}
+
+void Learner::HandleOpened(StreamOpened& opened) {
+  ActorState& actor = actors_->at(opened.actor);
+  const uint64_t run_id = opened.opened.run_id();
+  if (actor.builder == nullptr || actor.run_id != run_id) {
+    if (actor.builder != nullptr) {
+      rows_.clear();
+      actor.builder->Flush(rows_);
+      replay_.Insert(rows_);
+      limiter_.Inserted(rows_.size());
+      transitions_ += rows_.size();
+      spdlog::info("actor {}: run {:016x} ended, run {:016x} began", actor.address, actor.run_id,
+                   run_id);
+    }
+    actor.builder = std::make_unique<NStepBuilder>(plan_.n_step());
+  }
+  actor.run_id = run_id;
+  actor.stream = opened.stream;
+  actor.max_credit = std::max<int64_t>(1, opened.opened.max_credit());
+  actor.outstanding = 0;
+  actor.ready = false;
+  book_.RunOpened(actor.address, run_id);
+  spdlog::info("actor {}: stream open, run {:016x}, {} on {}", actor.address, run_id,
+               opened.info.executor(), opened.info.device());
+  for (const v1::PolicyInfo& policy : opened.info.policies()) {
+    if (policy.policy() == plan_.config.policy()) RaiseVersions(policy);
+  }
+  PushAll(actor);
+}
+
+void Learner::HandleEnded(const StreamEnded& ended) {
+  ActorState& actor = actors_->at(ended.actor);
+  if (actor.stream != ended.stream) return;
+  actor.stream = 0;
+  actor.outstanding = 0;
+  actor.ready = false;
+}
+
+void Learner::HandleBatch(BatchArrived& arrived) {
+  // A batch that is overtaken by the next one would never be trained on before a push.
+  if (batch_since_push_ && plan_.config.push().push_every() == 0) PushToEveryone();
+  ActorState& actor = actors_->at(arrived.actor);
+  const v1::BatchHeader& header = arrived.batch.header;
+  const kernels::LaunchStatistics& statistics = arrived.batch.batch.statistics;
+  if (arrived.stream == actor.stream) --actor.outstanding;
+  metrics_.batches.Increment();
+
+  if (book_.Receive(header.run_id(), header.sequence(), statistics.valid_rows)) {
+    rows_.clear();
+    const RowRejects rejects =
+        actor.builder->Add(header.launch(), RowsOf(arrived.batch.batch), rows_);
+    replay_.Insert(rows_);
+    limiter_.Inserted(rows_.size());
+    transitions_ += rows_.size();
+    book_.Inserted(header.run_id(), statistics.valid_rows - rejects.total(),
+                   {{"non_finite", rejects.non_finite}, {"out_of_range", rejects.out_of_range}});
+
+    const uint64_t online = version_[static_cast<size_t>(WeightsKind::kOnline)];
+    const double staleness = online > header.online_version()
+                                 ? static_cast<double>(online - header.online_version())
+                                 : 0;
+    metrics_.staleness.Observe(staleness);
+    metrics_.inserts.Increment(static_cast<double>(rows_.size()));
+    for (LogWindow* window : {&window_, &progress_window_}) {
+      window->rows += rows_.size();
+      ++window->batches;
+      window->staleness += staleness;
+      window->launches.Add(statistics);
+    }
+    batch_since_push_ = true;
+  }
+  actor.link->SendAcknowledge(header.run_id(), header.sequence());
+}
+
+bool Learner::MaySample() const {
+  if (replay_.size() == 0 || !limiter_.CanSample()) return false;
+  const v1::StopSettings& stop = plan_.config.stop();
+  if (stop.max_transitions() > 0 && transitions_ >= stop.max_transitions()) {
+    // The last launch is in: only what belongs to the inserted rows.
+    return static_cast<double>(limiter_.samples() + plan_.config.trainer().batch_size()) <=
+           limiter_.SamplesOwed();
+  }
+  return true;
+}
+
+bool Learner::Done() const {
+  const v1::StopSettings& stop = plan_.config.stop();
+  if (stop.max_updates() > 0 && updates_ >= stop.max_updates()) return true;
+  if (stop.max_transitions() > 0 && transitions_ >= stop.max_transitions() && !MaySample())
+    return true;
+  return stop.max_seconds() > 0 &&
+         Clock::now() - started_ >= std::chrono::duration<double>(stop.max_seconds());
+}
+
+absl::Status Learner::UpdateOnce() {
+  const uint32_t batch = plan_.config.trainer().batch_size();
+  replay_.Draw(batch, replay_.BetaAt(updates_), sample_);
+  Gather(dataset_->features(), replay_, sample_, trainer_->minibatch());
+  VIXEN_ASSIGN_OR_RETURN(const UpdateStatistics statistics, trainer_->Update());
+  const PriorityUpdates priorities =
+      replay_.Update(sample_.slot, sample_.generation, trainer_->abs_td());
+  limiter_.Sampled(batch);
+  ++updates_;
+  window_.Add(statistics);
+  progress_window_.Add(statistics);
+  metrics_.updates.Increment();
+  metrics_.samples.Increment(batch);
+  if (priorities.stale > 0) {
+    metrics_.stale_priority_updates.Increment(static_cast<double>(priorities.stale));
+  }
+  if (curiosity_ != nullptr && updates_ % plan_.config.curiosity().curiosity_every() == 0) {
+    return UpdateCuriosity();
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Learner::UpdateCuriosity() {
+  // The rows of the update just made: a second draw would shift the sequence of samples.
+  Gather(dataset_->features(), replay_, sample_, curiosity_->minibatch());
+  VIXEN_ASSIGN_OR_RETURN(const double loss, curiosity_->Update());
+  window_.curiosity_loss += loss;
+  ++window_.curiosity_updates;
+  return absl::OkStatus();
+}
+
+void Learner::GrantCredit() {
+  if (!actors_->any_ready()) return;
+  size_t open = 0;
+  for (const ActorState& actor : actors_->all()) {
+    if (actor.builder != nullptr) open += actor.builder->pending();
+  }
+  uint64_t allowed = limiter_.LaunchesAllowed(open);
+  if (const uint64_t most = plan_.config.stop().max_transitions(); most > 0) {
+    const uint64_t left = transitions_ >= most ? 0 : most - transitions_;
+    allowed = std::min(allowed, (left + plan_.launch_rows - 1) / plan_.launch_rows);
+  }
+  const auto outstanding = static_cast<uint64_t>(std::max<int64_t>(0, actors_->outstanding()));
+  if (allowed > outstanding) actors_->Grant(static_cast<int64_t>(allowed - outstanding));
+}
+
+void Learner::RaiseVersions(const v1::PolicyInfo& live) {
+  version_[0] = std::max(version_[0], live.online_version());
+  version_[1] = std::max(version_[1], live.target_version());
+  version_[2] = std::max(version_[2], live.curiosity_version());
+}
+
+std::shared_ptr<const WeightsPart> Learner::NextPart(WeightsKind kind) {
+  auto part = std::make_shared<WeightsPart>();
+  part->parameters =
+      kind == WeightsKind::kCuriosity ? curiosity_->Export() : trainer_->Export(kind);
+  part->version = ++version_[static_cast<size_t>(kind)];
+  part->epsilon = plan_.EpsilonAt(transitions_);
+  part->training_step = updates_;
+  return part;
+}
+
+void Learner::PushAll(ActorState& actor) {
+  actor.ready = false;
+  if (curiosity_ != nullptr) actor.pusher->Submit(NextPart(WeightsKind::kCuriosity));
+  actor.pusher->Submit(NextPart(WeightsKind::kTarget));
+  std::shared_ptr<const WeightsPart> online = NextPart(WeightsKind::kOnline);
+  actor.required_version = online->version;
+  actor.pusher->Submit(std::move(online));
+}
+
+void Learner::PushToEveryone() {
+  batch_since_push_ = false;
+  updates_at_push_ = updates_;
+  ++pushes_;
+  std::vector<std::shared_ptr<const WeightsPart>> parts = {NextPart(WeightsKind::kOnline),
+                                                           NextPart(WeightsKind::kTarget)};
+  if (curiosity_ != nullptr && pushes_ % plan_.config.push().curiosity_push_every() == 0) {
+    parts.push_back(NextPart(WeightsKind::kCuriosity));
+  }
+  for (ActorState& actor : actors_->all()) {
+    // While disconnected nothing is sent: the next stream begins with a push of everything.
+    if (actor.stream == 0) continue;
+    for (const auto& part : parts) actor.pusher->Submit(part);
+  }
+}
+
+}  // namespace vixen::learner

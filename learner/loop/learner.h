@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "learner/client/backoff.h"
+#include "learner/client/event.h"
+#include "learner/client/run_book.h"
+#include "learner/curiosity/curiosity_trainer.h"
+#include "learner/loop/actors.h"
+#include "learner/loop/plan.h"
+#include "learner/loop/training_log.h"
+#include "learner/metrics/metrics.h"
+#include "learner/replay/rate_limiter.h"
+#include "learner/replay/replay.h"
+#include "learner/trainer/trainer.h"
+#include "learner/weights/policy_file.h"
+#include "market/dataset.h"
+
+namespace vixen::learner {
+
+// The training thread: receive → insert → acknowledge and grant credit → update while the limiter
+// allows → push → log. Everything but Metrics and the client's threads belongs to it.
+class Learner {
+ public:
+  // Builds all parts on `device` (SetUpDevice). `plan`, `book` and `metrics` must outlive the
+  // learner.
+  static absl::StatusOr<std::unique_ptr<Learner>> Create(
+      const Plan& plan, std::shared_ptr<const market::Dataset> dataset, const std::string& device,
+      RunBook& book, Metrics& metrics);
+
+  // Until a stop condition, `stop`, or an error. The last good weights and the log are written in
+  // each case, and the streams closed.
+  absl::Status Run(StopFlag& stop);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  Learner(const Plan& plan, std::shared_ptr<const market::Dataset> dataset, RateLimiter limiter,
+          RunBook& book, Metrics& metrics);
+  absl::Status BuildTrainers(const std::string& device, const std::optional<PolicyFile>& resumed);
+
+  absl::Status Loop(StopFlag& stop);
+  absl::Status Handle(Event& event);
+  void HandleOpened(StreamOpened& opened);
+  void HandleBatch(BatchArrived& arrived);
+  void HandleEnded(const StreamEnded& ended);
+
+  bool MaySample() const;
+  bool Done() const;
+  absl::Status UpdateOnce();
+  absl::Status UpdateCuriosity();
+  void GrantCredit();
+
+  // Versions rise above those live on an actor; then our weights go there.
+  void RaiseVersions(const v1::PolicyInfo& live);
+  void PushAll(ActorState& actor);
+  void PushToEveryone();
+  std::shared_ptr<const WeightsPart> NextPart(kernels::WeightsKind kind);
+
+  void CountWaits(double seconds, bool starved);
+  absl::Status Report(bool last);
+  absl::Status Save();
+  LogState StateNow() const;
+  double EtaSeconds(double seconds) const;
+  void ShowProgress(const LogState& state, bool last);
+
+  const Plan& plan_;
+  const std::shared_ptr<const market::Dataset> dataset_;
+  RunBook& book_;
+  Metrics& metrics_;
+
+  EventQueue events_{16};
+  Replay replay_;
+  RateLimiter limiter_;
+  std::unique_ptr<Trainer> trainer_;
+  std::unique_ptr<CuriosityTrainer> curiosity_;  // null when curiosity_max is 0
+  std::unique_ptr<Actors> actors_;
+  Sample sample_, curiosity_sample_;
+  std::vector<ReplayRow> rows_;  // scratch of inserts
+  TrainingLog log_;
+  std::string weights_path_;
+
+  uint64_t transitions_ = 0;           // inserted rows, over resumes
+  uint64_t updates_ = 0;               // over resumes
+  std::array<uint64_t, 3> version_{};  // newest of each kind
+  uint64_t pushes_ = 0;
+  uint64_t updates_at_push_ = 0;
+  bool batch_since_push_ = false;
+  PriorityRejects rejects_seen_;
+
+  LogWindow window_, progress_window_;
+  Clock::time_point started_, reported_, progressed_, saved_;
+  double learner_wait_ = 0, actor_wait_ = 0;  // seconds
+  double starved_for_ = 0;                    // seconds without a break
+  double next_warning_ = 5;
+  uint64_t transitions_at_start_ = 0, updates_at_start_ = 0;
+};
+
+}  // namespace vixen::learner

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the learner tells and keeps while it trains: waits, log lines, progress, weights on disk.
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "base/status_macros.h"
+#include "learner/loop/learner.h"
+#include "proto/config/config_file.h"
+
+namespace vixen::learner {
+namespace {
+
+using kernels::WeightsKind;
+
+constexpr double kLogSeconds = 1.0;
+constexpr double kWarnSeconds = 30.0;
+
+double Since(std::chrono::steady_clock::time_point then) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - then).count();
+}
+
+}  // namespace
+
+void Learner::CountWaits(double seconds, bool starved) {
+  if (starved) {
+    learner_wait_ += seconds;
+    starved_for_ += seconds;
+    metrics_.learner_waits.Increment(seconds);
+  } else {
+    starved_for_ = 0;
+    next_warning_ = 5;
+  }
+  if (actors_->any_ready() && actors_->outstanding() == 0) {
+    actor_wait_ += seconds;
+    metrics_.actor_waits.Increment(seconds);
+  }
+  if (starved_for_ < next_warning_) return;
+  next_warning_ = starved_for_ + kWarnSeconds;
+  spdlog::warn(
+      "no update for {:.0f} s: the limiter waits for inserts (error {:.0f} of window {:.0f} "
+      "samples, "
+      "{} rows inserted, min_size {}); {} launches asked for, {} of {} actors ready",
+      starved_for_, limiter_.error(), limiter_.window(), limiter_.inserts(),
+      plan_.config.limiter().min_size(), actors_->outstanding(),
+      std::count_if(actors_->all().begin(), actors_->all().end(),
+                    [](const ActorState& actor) { return actor.ready; }),
+      actors_->all().size());
+}
+
+double Learner::EtaSeconds(double seconds) const {
+  const v1::StopSettings& stop = plan_.config.stop();
+  double least = -1;
+  const auto consider = [&](double eta) {
+    if (eta >= 0 && (least < 0 || eta < least)) least = eta;
+  };
+  const auto by_count = [&](uint64_t end, uint64_t now, uint64_t start) {
+    if (end == 0 || now <= start) return;
+    const double rate = static_cast<double>(now - start) / seconds;
+    consider(now >= end ? 0.0 : static_cast<double>(end - now) / rate);
+  };
+  by_count(stop.max_updates(), updates_, updates_at_start_);
+  by_count(stop.max_transitions(), transitions_, transitions_at_start_);
+  if (stop.max_seconds() > 0) consider(std::max(0.0, stop.max_seconds() - seconds));
+  return least;
+}
+
+LogState Learner::StateNow() const {
+  LogState state;
+  state.seconds = Since(started_);
+  state.transitions = transitions_;
+  state.updates = updates_;
+  state.epsilon = plan_.EpsilonAt(transitions_);
+  state.beta = replay_.BetaAt(updates_);
+  state.online_version = version_[static_cast<size_t>(WeightsKind::kOnline)];
+  state.replay_rows = replay_.size();
+  state.limiter_error = limiter_.error();
+  state.learner_wait_seconds = learner_wait_;
+  state.actor_wait_seconds = actor_wait_;
+  state.eta_seconds = EtaSeconds(state.seconds);
+  return state;
+}
+
+absl::Status Learner::Report(bool last) {
+  const double window_seconds = Since(reported_);
+  if (!last && window_seconds < kLogSeconds) return absl::OkStatus();
+  const LogState state = StateNow();
+  if (!plan_.config.out().empty()) {
+    VIXEN_RETURN_IF_ERROR(log_.Write(state, window_, window_seconds));
+  }
+  if (window_.updates > 0) metrics_.loss.Set(window_.loss / static_cast<double>(window_.updates));
+  metrics_.replay_rows.Set(static_cast<double>(state.replay_rows));
+  metrics_.epsilon.Set(state.epsilon);
+  metrics_.online_version.Set(static_cast<double>(state.online_version));
+  const PriorityRejects& rejects = replay_.rejects();
+  metrics_.priority_rejects[0]->Increment(static_cast<double>(rejects.nan - rejects_seen_.nan));
+  metrics_.priority_rejects[1]->Increment(
+      static_cast<double>(rejects.positive_infinity - rejects_seen_.positive_infinity));
+  metrics_.priority_rejects[2]->Increment(
+      static_cast<double>(rejects.negative_infinity - rejects_seen_.negative_infinity));
+  metrics_.priority_rejects[3]->Increment(
+      static_cast<double>(rejects.negative - rejects_seen_.negative));
+  rejects_seen_ = rejects;
+  window_ = LogWindow();
+  reported_ = Clock::now();
+  ShowProgress(state, last);
+  if (!last && Since(saved_) >= plan_.config.save_seconds()) return Save();
+  return absl::OkStatus();
+}
+
+void Learner::ShowProgress(const LogState& state, bool last) {
+  const bool terminal = isatty(STDERR_FILENO) == 1;
+  if (!terminal && !plan_.config.progress()) return;
+  const double seconds = Since(progressed_);
+  if (!terminal && !last && seconds < 5.0) return;
+  const std::string line = ProgressLine(state, progress_window_, seconds);
+  if (terminal) {
+    std::fprintf(stderr, "\r\033[K%s%s", line.c_str(), last ? "\n" : "");
+  } else {
+    std::fprintf(stderr, "%s\n", line.c_str());
+  }
+  std::fflush(stderr);
+  progress_window_ = LogWindow();
+  progressed_ = Clock::now();
+}
+
+absl::Status Learner::Save() {
+  saved_ = Clock::now();
+  if (weights_path_.empty()) return absl::OkStatus();
+  PolicyFile file;
+  file.weights.online = trainer_->Export(WeightsKind::kOnline);
+  file.weights.target = trainer_->Export(WeightsKind::kTarget);
+  if (curiosity_ != nullptr) file.weights.curiosity = curiosity_->Export();
+  file.weights.online_version = version_[0];
+  file.weights.target_version = version_[1];
+  file.weights.curiosity_version = version_[2];
+  file.policy = plan_.config.policy();
+  file.updates = updates_;
+  file.transitions = transitions_;
+  file.scaler_fingerprint = plan_.scaler_fingerprint;
+  file.dataset_fingerprint = plan_.dataset_fingerprint;
+  file.settings = config::EffectiveText(plan_.config);
+  file.environment = plan_.environment_text;
+  return WritePolicyFile(weights_path_, file);
+}
+
+}  // namespace vixen::learner

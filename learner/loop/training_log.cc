@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "learner/loop/training_log.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "base/file.h"
+
+namespace vixen::learner {
+namespace {
+
+constexpr const char* kTerms[kernels::kRewardTerms] = {"pnl", "barrier", "risk", "diversity",
+                                                       "curiosity"};
+
+nlohmann::json Mean(double sum, uint64_t count) {
+  if (count == 0) return nullptr;
+  return sum / static_cast<double>(count);
+}
+
+}  // namespace
+
+void LogWindow::Add(const UpdateStatistics& update) {
+  max_q = updates == 0 ? update.max_q : std::max(max_q, update.max_q);
+  ++updates;
+  loss += update.loss;
+  mean_abs_td += update.mean_abs_td;
+  mean_q += update.mean_q;
+  gradient_norm += update.gradient_norm;
+}
+
+absl::Status TrainingLog::Open(const std::string& path, bool append) {
+  path_ = path;
+  errno = 0;
+  file_.open(path, append ? std::ios::app : std::ios::trunc);
+  if (!file_) return base::ErrnoToStatus(errno, "open", path);
+  return absl::OkStatus();
+}
+
+absl::Status TrainingLog::Write(const LogState& state, const LogWindow& window,
+                                double window_seconds) {
+  const kernels::LaunchStatistics& launches = window.launches;
+  const double seconds = std::max(window_seconds, 1e-9);
+  nlohmann::json rewards = nlohmann::json::object();
+  for (int i = 0; i < kernels::kRewardTerms; ++i) {
+    rewards[kTerms[i]] = Mean(launches.term_sum[i], launches.valid_rows);
+  }
+  const double now =
+      std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  const nlohmann::json line = {
+      {"time", now},
+      {"seconds", state.seconds},
+      {"transitions", state.transitions},
+      {"updates", state.updates},
+      {"loss", Mean(window.loss, window.updates)},
+      {"mean_abs_td", Mean(window.mean_abs_td, window.updates)},
+      {"q_mean", Mean(window.mean_q, window.updates)},
+      {"q_max", window.updates == 0 ? nlohmann::json() : nlohmann::json(window.max_q)},
+      {"gradient_norm", Mean(window.gradient_norm, window.updates)},
+      {"curiosity_loss", Mean(window.curiosity_loss, window.curiosity_updates)},
+      {"epsilon", state.epsilon},
+      {"beta", state.beta},
+      {"reward_mean", rewards},
+      {"episodes_ended", launches.episodes_ended},
+      {"episode_return_mean", Mean(launches.episode_return_sum, launches.episodes_ended)},
+      {"trades", launches.trades},
+      {"staleness_versions", Mean(window.staleness, window.batches)},
+      {"online_version", state.online_version},
+      {"transitions_per_second", static_cast<double>(window.rows) / seconds},
+      {"updates_per_second", static_cast<double>(window.updates) / seconds},
+      {"replay_rows", state.replay_rows},
+      {"limiter_error", state.limiter_error},
+      {"learner_wait_seconds", state.learner_wait_seconds},
+      {"actor_wait_seconds", state.actor_wait_seconds},
+  };
+  errno = 0;
+  file_ << line.dump() << '\n' << std::flush;
+  if (!file_) return base::ErrnoToStatus(errno == 0 ? EIO : errno, "write", path_);
+  return absl::OkStatus();
+}
+
+std::string ProgressLine(const LogState& state, const LogWindow& window, double window_seconds) {
+  const double seconds = std::max(window_seconds, 1e-9);
+  std::string line = absl::StrFormat("%d transitions  %.0f/s  %.0f updates/s  ε %.3f",
+                                     state.transitions, static_cast<double>(window.rows) / seconds,
+                                     static_cast<double>(window.updates) / seconds, state.epsilon);
+  if (window.updates > 0) {
+    absl::StrAppendFormat(&line, "  loss %.4g", window.loss / static_cast<double>(window.updates));
+  }
+  if (window.launches.valid_rows > 0) {
+    absl::StrAppend(&line, "  reward");
+    for (int i = 0; i < kernels::kRewardTerms; ++i) {
+      absl::StrAppendFormat(
+          &line, " %s %+.3g", kTerms[i],
+          window.launches.term_sum[i] / static_cast<double>(window.launches.valid_rows));
+    }
+  }
+  if (window.batches > 0) {
+    absl::StrAppendFormat(&line, "  stale %.1f",
+                          window.staleness / static_cast<double>(window.batches));
+  }
+  if (state.eta_seconds >= 0) {
+    const auto eta = static_cast<int64_t>(state.eta_seconds);
+    absl::StrAppendFormat(&line, "  ETA %d:%02d", eta / 60, eta % 60);
+  }
+  return line;
+}
+
+}  // namespace vixen::learner

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <fstream>
+#include <string>
+
+#include "absl/status/status.h"
+#include "kernels/batch/statistics.h"
+#include "learner/trainer/td_loss.h"
+
+namespace vixen::learner {
+
+// Sums since the last line.
+struct LogWindow {
+  uint64_t updates = 0;
+  double loss = 0, mean_abs_td = 0, mean_q = 0, max_q = 0,
+         gradient_norm = 0;  // sums; max_q largest
+  double curiosity_loss = 0;
+  uint64_t curiosity_updates = 0;
+  uint64_t rows = 0;  // inserted
+  uint64_t batches = 0;
+  double staleness = 0;  // versions, summed over batches
+  kernels::LaunchStatistics launches;
+
+  void Add(const UpdateStatistics& update);
+};
+
+// Where the run stands.
+struct LogState {
+  double seconds = 0;  // since the start of this process
+  uint64_t transitions = 0, updates = 0;
+  double epsilon = 0, beta = 0;
+  uint64_t online_version = 0;
+  uint64_t replay_rows = 0;
+  double limiter_error = 0;
+  double learner_wait_seconds = 0, actor_wait_seconds = 0;  // totals
+  double eta_seconds = -1;                                  // −1: no end was set
+};
+
+// OUT/training.jsonl: one JSON object a line, flushed, so that a reader can follow.
+// docs/learning.md lists the fields. A field without a value in this window (no updates, no batch)
+// is null.
+class TrainingLog {
+ public:
+  // Appends to an existing file with `append`. PERMISSION_DENIED or the like, naming the file.
+  absl::Status Open(const std::string& path, bool append);
+  // `window` covers `window_seconds`. RESOURCE_EXHAUSTED when the disk is full.
+  absl::Status Write(const LogState& state, const LogWindow& window, double window_seconds);
+
+ private:
+  std::string path_;
+  std::ofstream file_;
+};
+
+// "12,345 tr/s  390 up/s  ε 0.21  loss 0.0123  reward pnl +0.01 …  stale 1.2  ETA 1:23".
+std::string ProgressLine(const LogState& state, const LogWindow& window, double window_seconds);
+
+}  // namespace vixen::learner

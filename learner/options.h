@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "absl/status/status.h"
+#include "proto/config/config_file.h"
+#include "vixen/v1/config.pb.h"
+
+namespace vixen::learner {
+
+// After the flags were applied: fills in what depends on this machine (consumer, cache), clears the
+// network widths that were not given (they are the actor's then), and checks what config.proto
+// cannot say. Usage errors.
+absl::Status CompleteConfig(const config::Origins& origins, v1::LearnerConfig& config);
+
+// LibTorch's CPU threads: as configured, else what the cgroup and affinity allow less one for an
+// actor on this machine.
+int TorchThreads(const v1::LearnerConfig& config);
+
+}  // namespace vixen::learner

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "learner/session.h"
+
+#include <grpcpp/client_context.h>
+#include <spdlog/spdlog.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/file.h"
+#include "base/status_macros.h"
+#include "learner/client/channel.h"
+#include "learner/client/dataset_fetch.h"
+#include "learner/client/run_book.h"
+#include "learner/loop/learner.h"
+#include "learner/loop/plan.h"
+#include "learner/metrics/metrics.h"
+#include "learner/options.h"
+#include "learner/trainer/device.h"
+
+namespace vixen::learner {
+namespace {
+
+struct FirstActor {
+  std::unique_ptr<v1::Actor::Stub> stub;
+  v1::GetInfoResponse info;
+};
+
+// Asks the actors by turns until one answers.
+absl::StatusOr<FirstActor> WaitForActor(const v1::LearnerConfig& config, StopFlag& stop) {
+  Backoff backoff;
+  while (true) {
+    absl::Status status;
+    for (const std::string& address : config.actor()) {
+      VIXEN_ASSIGN_OR_RETURN(std::shared_ptr<grpc::Channel> channel,
+                             MakeChannel(address, config.tls()));
+      FirstActor first;
+      first.stub = v1::Actor::NewStub(std::move(channel));
+      grpc::ClientContext context;
+      SetDeadline(context, std::chrono::milliseconds(5000));
+      status = FromGrpc(first.stub->GetInfo(&context, v1::GetInfoRequest(), &first.info),
+                        absl::StrCat("actor ", address, ": GetInfo"));
+      if (status.ok()) return first;
+      if (!IsTransient(status)) return status;
+    }
+    spdlog::warn("no actor answers yet ({})", status.ToString());
+    if (!backoff.Wait(stop)) return absl::CancelledError("stopped before an actor answered");
+  }
+}
+
+}  // namespace
+
+absl::Status RunLearner(const v1::LearnerConfig& config, StopFlag& stop) {
+  VIXEN_ASSIGN_OR_RETURN(const std::string device,
+                         SetUpDevice(config.device(), TorchThreads(config)));
+  RunBook book(config.policy(), config.group());
+  Metrics metrics;
+  if (!config.metrics_listen().empty()) {
+    VIXEN_ASSIGN_OR_RETURN(const int port, metrics.Serve(config.metrics_listen(), book));
+    if (!config.port_file().empty()) {
+      VIXEN_RETURN_IF_ERROR(
+          base::WriteFileAtomically(config.port_file(), absl::StrCat(port, "\n")));
+    }
+  }
+  absl::StatusOr<FirstActor> first = WaitForActor(config, stop);
+  if (!first.ok()) return stop.stopped() ? absl::OkStatus() : first.status();
+  VIXEN_ASSIGN_OR_RETURN(const Plan plan, MakePlan(config, first->info));
+  spdlog::info("policy {}: network {}, {} of {} actions, device {}, {} threads", config.policy(),
+               plan.architecture.Describe(), plan.actions().size(), kernels::kActions, device,
+               TorchThreads(config));
+
+  absl::StatusOr<std::shared_ptr<const market::Dataset>> dataset =
+      config.dataset().empty()
+          ? FetchDataset(*first->stub, first->info.dataset(), config.cache(), stop)
+          : LoadMatchingDataset(config.dataset(), first->info.dataset());
+  if (!dataset.ok()) return stop.stopped() ? absl::OkStatus() : dataset.status();
+  VIXEN_ASSIGN_OR_RETURN(const std::unique_ptr<Learner> learner,
+                         Learner::Create(plan, *std::move(dataset), device, book, metrics));
+  const absl::Status status = learner->Run(stop);
+  for (const v1::LearnerSheet& sheet : book.Sheets()) {
+    spdlog::info(
+        "run {:016x} of {}{}: received {} batches, {} rows; inserted {}, duplicate {} batches",
+        sheet.run_id(), sheet.actor(), sheet.ended() ? " (ended)" : "", sheet.received().batches(),
+        sheet.received().rows(), sheet.inserted().batches(), sheet.duplicate().batches());
+  }
+  return status;
+}
+
+}  // namespace vixen::learner
