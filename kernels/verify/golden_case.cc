@@ -265,7 +265,7 @@ absl::StatusOr<GoldenCase> ReadGoldenCase(base::TensorFile file) {
     return absl::InvalidArgumentError(
         base::StrCat(file.source(), ": no environment case (metadata `case`)"));
   }
-  GoldenCase golden{.file = std::move(file)};
+  GoldenCase golden{std::move(file)};
   golden.name = golden.file.metadata().at("case");
   Range range;
   VIXEN_RETURN_IF_ERROR(ReadSettings(golden, range));

@@ -66,6 +66,11 @@ struct GoldenResult {
   uint64_t wrong_flags = 0;
   uint64_t wrong_bars = 0;
   uint64_t wrong_idle_rows = 0;  // invalid rows that are not all 0
+  // Rows where a barrier line and a price are one float32 number (barrier_tie.h): either result is
+  // right. Until the episode's end only what does not depend on the barrier is compared; when the
+  // result ends the episode, nothing more of the slot.
+  uint64_t barrier_ties = 0;
+  uint64_t rows_not_compared = 0;
   ColumnError reward;
   ColumnError portfolio;  // of s and s'
   ColumnError td;
