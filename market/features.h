@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The 51 causal bar features. Every formula, window and neutral value: docs/environment.md,
-// "Features".
+// The 51 causal bar features. Every formula, window and neutral value: docs/features.md.
 #pragma once
 
 #include <array>

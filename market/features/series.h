@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The building blocks of the feature formulas: series that know where they begin, windows over them
-// and the two recursive averages. All float64; formulas: docs/environment.md, "Features".
+// and the two recursive averages. All float64; formulas: docs/features.md.
 #pragma once
 
 #include <cmath>

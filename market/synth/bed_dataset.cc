@@ -99,7 +99,7 @@ absl::StatusOr<std::shared_ptr<const Dataset>> MakeBedDataset(const Bed& bed,
       {"bed_seed", base::StrCat(series.seed)},
       {"bed_cost", absl::StrFormat("%g", traits.cost)},
       {"bed_optimum", absl::StrFormat("%.5f", SolveOptimum(bed.Chain(), traits.cost).reward)},
-      {"bed_environment", ToTextproto(SettingsOf(traits))}};
+      {"bed_environment", BedEnvironment(traits)}};
   return Dataset::Create(std::move(parts));
 }
 

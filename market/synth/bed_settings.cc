@@ -9,46 +9,38 @@
 namespace vixen::market {
 namespace {
 
+constexpr double kReserve = 0.1;
 constexpr size_t kStyles = 9;
 
 }  // namespace
 
-BedSettings SettingsOf(const BedTraits& traits) {
-  BedSettings settings;
-  settings.cost_bps = traits.cost_rate * 1e4;
-  settings.pnl_scale = 1 / ((1 - settings.reserve) * traits.price_scale);
-  return settings;
-}
-
-std::string ToTextproto(const BedSettings& settings) {
-  const std::vector<std::string> costs(kStyles, absl::StrFormat("%g", settings.cost_bps));
+std::string BedEnvironment(const BedTraits& traits) {
+  const std::vector<std::string> costs(kStyles, absl::StrFormat("%g", traits.cost_rate * 1e4));
   return absl::StrFormat(
-      R"(episodes: %d
-steps: %d
+      R"(episodes: 64
+steps: 4
 carry_over: true
-max_episode_steps: %d
+max_episode_steps: 500
 actions: [%s]
 reserve: %g
 spread: 0
 cost_bps: [%s]
-rebalance_band: %g
-profit_target_bps: %g
-stop_loss_bps: %g
-max_holding_bars: %d
+rebalance_band: 0.05
+profit_target_bps: 1e6
+stop_loss_bps: 1e6
+max_holding_bars: 1000000
 on_barrier: RELABEL
 barrier_bonus: 0
-min_equity: %g
-gamma: %g
+min_equity: 0.01
+gamma: 0.95
 pnl_scale: %.9g
 risk_scale: 0
 diversity_penalty: 0
 curiosity_max: 0
 double_dqn: true
 )",
-      settings.episodes, settings.steps, settings.max_episode_steps,
-      absl::StrJoin(kBedActions, ", "), settings.reserve, absl::StrJoin(costs, ", "),
-      settings.rebalance_band, settings.barrier_bps, settings.barrier_bps,
-      settings.max_holding_bars, settings.min_equity, settings.gamma, settings.pnl_scale);
+      absl::StrJoin(kBedActions, ", "), kReserve, absl::StrJoin(costs, ", "),
+      1 / ((1 - kReserve) * traits.price_scale));
 }
 
 }  // namespace vixen::market

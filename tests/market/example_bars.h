@@ -13,7 +13,7 @@ inline constexpr int64_t kMinute = 60'000'000'000;
 void AppendBar(Bars& bars, int64_t timestamp, double open, double high, double low, double close,
                double volume, bool last);
 
-// The 80-bar series of docs/environment.md, "Features": prices times `price_factor`.
+// The 80-bar series of docs/features.md: prices times `price_factor`.
 Bars SineSeries(double price_factor = 1);
 
 // A random walk in cents with random volumes, one-minute bars, `segments` segments of `length`

@@ -87,7 +87,7 @@ TEST(SynthDataset, MetadataSayHowTheBedMustBeRun) {
 }
 
 TEST(SynthDataset, TheBanditTradesFree) {
-  const std::string settings = ToTextproto(SettingsOf(Make("b0")->traits()));
+  const std::string settings = BedEnvironment(Make("b0")->traits());
   EXPECT_THAT(settings, testing::HasSubstr("cost_bps: [0, 0, 0, 0, 0, 0, 0, 0, 0]\n"));
   EXPECT_THAT(settings, testing::HasSubstr("pnl_scale: 1666.58334\n"));
 }

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tool/synth/score.h"
 
-#include <algorithm>
 #include <cstdlib>
-#include <iterator>
 #include <memory>
 #include <span>
 #include <string>
@@ -16,6 +14,8 @@
 #include "market/synth/bed_dataset.h"
 #include "market/synth/bed_settings.h"
 #include "market/synth/optimum.h"
+#include "proto/config/config_file.h"
+#include "proto/config/settings.h"
 
 namespace vixen::tool {
 namespace {
@@ -35,27 +35,15 @@ kernels::MarketView ViewOf(const market::Dataset& dataset) {
 }
 
 // The bed's settings for one unbroken episode a slot.
-kernels::EnvSettings EvaluationSettings(const market::BedTraits& traits) {
-  const market::BedSettings bed = market::SettingsOf(traits);
-  kernels::EnvSettings settings;
-  settings.reserve = static_cast<float>(bed.reserve);
-  settings.spread = 0;
-  std::fill(std::begin(settings.cost_bps), std::end(settings.cost_bps),
-            static_cast<float>(bed.cost_bps));
-  settings.rebalance_band = static_cast<float>(bed.rebalance_band);
-  settings.profit_target_bps = settings.stop_loss_bps = static_cast<float>(bed.barrier_bps);
-  settings.max_holding_bars = static_cast<int32_t>(bed.max_holding_bars);
-  settings.on_barrier = kernels::OnBarrier::kRelabel;
-  settings.barrier_bonus = settings.risk_scale = settings.diversity_penalty =
-      settings.curiosity_max = 0;
-  settings.min_equity = static_cast<float>(bed.min_equity);
-  settings.gamma = static_cast<float>(bed.gamma);
-  settings.pnl_scale = static_cast<float>(bed.pnl_scale);
-  settings.recycle = false;
-  settings.action_count = 0;
-  for (int action : market::kBedActions)
-    settings.actions[settings.action_count++] = static_cast<uint8_t>(action);
-  return settings;
+absl::StatusOr<kernels::EnvSettings> EvaluationSettings(const market::BedTraits& traits) {
+  v1::EnvironmentSettings settings;
+  VIXEN_RETURN_IF_ERROR(config::ParseConfig(market::BedEnvironment(traits),
+                                            base::StrCat("settings of bed ", traits.name), settings)
+                            .status());
+  settings.set_carry_over(false);
+  settings.set_recycle(false);
+  settings.set_max_episode_steps(0);
+  return config::ToEnvSettings(settings);
 }
 
 absl::Status CheckColumns(const market::Bed& bed, const market::Dataset& dataset,
@@ -120,7 +108,7 @@ class Evaluator {
     Evaluator evaluator;
     const auto episodes = static_cast<uint32_t>(evaluation.paths.size());
     kernels::CollectorOptions options;
-    options.settings = EvaluationSettings(bed.traits());
+    VIXEN_ASSIGN_OR_RETURN(options.settings, EvaluationSettings(bed.traits()));
     options.market = ViewOf(*evaluation.dataset);
     options.architecture = weights.online.architecture;
     options.episodes = episodes;
