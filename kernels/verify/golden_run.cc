@@ -42,13 +42,16 @@ void Compare(const float* values, std::span<const float> expected_values, size_t
   const float* expected = expected_values.data() + pair.expected * width;
   for (size_t i = 0; i < width; ++i) {
     double difference = std::fabs(double{actual[i]} - double{expected[i]});
-    // A NaN must count as the largest error.
-    if (std::isnan(difference)) difference = std::numeric_limits<double>::infinity();
-    difference = std::max(0.0, difference - slack);
-    const double allowed = tolerance.absolute + tolerance.relative * std::fabs(double{expected[i]});
+    double of_allowed = std::max(0.0, difference - slack) /
+                        (tolerance.absolute + tolerance.relative * std::fabs(double{expected[i]}));
+    // A NaN on either side must count as the largest error.
+    if (std::isnan(difference)) {
+      difference = std::numeric_limits<double>::infinity();
+      of_allowed = difference;
+    }
     error.largest = std::max(error.largest, difference);
-    if (difference / allowed > error.of_allowed) {
-      error.of_allowed = difference / allowed;
+    if (of_allowed > error.of_allowed) {
+      error.of_allowed = of_allowed;
       error.slot = pair.slot;
       error.step = pair.step;
     }

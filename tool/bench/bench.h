@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// The measurements of `vixen bench`, each registered below the command.
+#pragma once
+
+#include "tool/command.h"
+
+namespace vixen::tool {
+
+void AddKernelBench(CLI::App& bench, Selected& selected);
+
+}  // namespace vixen::tool
