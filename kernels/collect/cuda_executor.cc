@@ -267,14 +267,14 @@ absl::Status CudaExecutor::UploadMarket() {
   VIXEN_RETURN_IF_ERROR(source.Allocate(bars * host.feature_count));
   VIXEN_RETURN_IF_ERROR(features_.Allocate(bars * stride));
   VIXEN_RETURN_IF_ERROR(targets_.Allocate(bars * 4));
-  VIXEN_RETURN_IF_ERROR(last_.Allocate(bars));
+  VIXEN_RETURN_IF_ERROR(last_.Allocate(bars + 4));  // prefetched by whole words
   if (algorithm_ != CudaAlgorithm::kStepped) VIXEN_RETURN_IF_ERROR(packed_.Allocate(bars * 64));
   VIXEN_CUDA_RETURN_IF_ERROR(cudaMemcpyAsync(source.data(), host.features, source.bytes(),
                                              cudaMemcpyHostToDevice, stream));
   VIXEN_CUDA_RETURN_IF_ERROR(cudaMemcpyAsync(targets_.data(), host.targets, targets_.bytes(),
                                              cudaMemcpyHostToDevice, stream));
   VIXEN_CUDA_RETURN_IF_ERROR(
-      cudaMemcpyAsync(last_.data(), host.last, last_.bytes(), cudaMemcpyHostToDevice, stream));
+      cudaMemcpyAsync(last_.data(), host.last, bars, cudaMemcpyHostToDevice, stream));
   VIXEN_CUDA_RETURN_IF_ERROR(EnqueueLayOutFeatures(source.data(), bars, host.feature_count, stride,
                                                    features_.data(), packed_.data(), stream));
   VIXEN_CUDA_RETURN_IF_ERROR(cudaStreamSynchronize(stream));

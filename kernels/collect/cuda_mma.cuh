@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// The matrix and copy instructions that the kernels name by hand.
+#pragma once
+
+#include <cstdint>
+
+namespace vixen::kernels {
+
+// d += a · b of 16×16 and 16×8 fp16 with float32 sums.
+__device__ __forceinline__ void MmaF16(float* d, const uint32_t* a, uint32_t b0, uint32_t b1) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+      "{%0,%1,%2,%3};"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+// Two fp16, `low` in the low half; beyond ±65,504 clamped.
+__device__ __forceinline__ uint32_t PackHalf(float low, float high) {
+  uint32_t packed;
+#if __CUDA_ARCH__ >= 900
+  asm("cvt.rn.satfinite.f16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
+#else
+  low = fminf(fmaxf(low, -65504.0f), 65504.0f);
+  high = fminf(fmaxf(high, -65504.0f), 65504.0f);
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
+#endif
+  return packed;
+}
+
+// Transposes an 8×8 matrix of 16-bit values held by a warp, row lane/4, columns 2·(lane % 4) and + 1.
+__device__ __forceinline__ uint32_t TransposeHalves(uint32_t row) {
+  uint32_t column;
+  asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(column) : "r"(row));
+  return column;
+}
+
+__device__ __forceinline__ float LeakyRelu(float x) { return fmaxf(x, 0.01f * x); }
+
+__device__ __forceinline__ uint32_t SharedAddress(const void* pointer) {
+  return static_cast<uint32_t>(__cvta_generic_to_shared(pointer));
+}
+
+// 16 bytes from global to shared memory, past L1.
+__device__ __forceinline__ void CopyAsync16(void* shared, const void* global) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(SharedAddress(shared)), "l"(global)
+               : "memory");
+}
+__device__ __forceinline__ void WaitCopies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
+
+// Brings the lines of `global`, 4-byte or 16-byte aligned, into L1 as well; what lands in `shared` is
+// not read. A plain load whose value is unused would be left out by the compiler.
+__device__ __forceinline__ void TouchL1(void* shared, const void* global, bool wide) {
+  if (wide) {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 16;" ::"r"(SharedAddress(shared)), "l"(global)
+                 : "memory");
+  } else {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(SharedAddress(shared)), "l"(global)
+                 : "memory");
+  }
+}
+
+}  // namespace vixen::kernels
