@@ -28,10 +28,14 @@ std::string CommandName(const CLI::App& app) {
                                      : StrCat(CommandName(*app.get_parent()), " ", app.get_name());
 }
 
-std::string ExplainUnknown(CLI::App& app, const std::string& argument) {
+std::string ExplainUnknown(CLI::App& app, const std::vector<std::string>& unknown) {
   CLI::App& chosen = Chosen(app);
+  const auto flag = std::find_if(unknown.begin(), unknown.end(), [](const std::string& argument) {
+    return argument.rfind("--", 0) == 0;
+  });
+  const std::string& argument = flag != unknown.end() ? *flag : unknown.front();
   const std::string where = StrCat("; see ", CommandName(chosen), " --help");
-  if (argument.rfind("--", 0) == 0) {
+  if (flag != unknown.end()) {
     const std::string name = argument.substr(2, argument.find('=') - 2);
     std::vector<std::string> known;
     for (const CLI::Option* option : chosen.get_options()) {
@@ -80,13 +84,10 @@ absl::Status ParseArguments(CLI::App& app, std::vector<std::string> arguments, s
     app.exit(wanted, out, out);
     text = out.str();
     return absl::OkStatus();
-  } catch (const CLI::ExtrasError& error) {
-    return base::UsageError(ExplainUnknown(app, app.remaining(true).front()));
   } catch (const std::exception& error) {
-    // A misspelt flag often shows first as a missing or surplus other one.
-    for (const std::string& unknown : app.remaining(true)) {
-      if (unknown.rfind("--", 0) == 0) return base::UsageError(ExplainUnknown(app, unknown));
-    }
+    // A misspelt flag or command often shows first as a missing or surplus other one.
+    const std::vector<std::string> unknown = app.remaining(true);
+    if (!unknown.empty()) return base::UsageError(ExplainUnknown(app, unknown));
     return base::UsageError(StrCat(error.what(), "; see ", CommandName(Chosen(app)), " --help"));
   }
 }

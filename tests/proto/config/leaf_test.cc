@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// What flags, files and checks rely on in config.proto itself.
+#include "proto/config/leaf.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+#include "proto/config/config_check.h"
+#include "proto/config/effective.h"
+
+namespace vixen::config {
+namespace {
+
+template <typename Config>
+class ConfigProto : public ::testing::Test {};
+using Configs = ::testing::Types<v1::ActorConfig, v1::LearnerConfig>;
+TYPED_TEST_SUITE(ConfigProto, Configs);
+
+TYPED_TEST(ConfigProto, LeafNamesAreUnique) {
+  std::set<std::string> names;
+  for (const Leaf& leaf : LeavesOf(*TypeParam::descriptor())) {
+    EXPECT_TRUE(names.insert(leaf.name()).second) << leaf.name() << " is there twice";
+  }
+  EXPECT_GT(names.size(), 30u);
+}
+
+TYPED_TEST(ConfigProto, EverySettingHasHelpOfOneLine) {
+  for (const Leaf& leaf : LeavesOf(*TypeParam::descriptor())) {
+    EXPECT_FALSE(leaf.setting().help().empty()) << leaf.name();
+    EXPECT_EQ(leaf.setting().help().find('\n'), std::string::npos) << leaf.name();
+  }
+}
+
+TYPED_TEST(ConfigProto, DefaultsHaveNoFault) {
+  const std::vector<Fault> faults = FindFaults(TypeParam());
+  EXPECT_TRUE(faults.empty()) << faults.front().message;
+}
+
+TYPED_TEST(ConfigProto, FillingDefaultsSetsEveryLeafAndTwiceChangesNothing) {
+  TypeParam config;
+  FillDefaults(config);
+  for (const Leaf& leaf : LeavesOf(*TypeParam::descriptor())) {
+    if (leaf.field->is_repeated() && leaf.name() == "actor") continue;  // there is no default actor
+    EXPECT_GT(CountOf(OwnerOf(config, leaf), *leaf.field), 0) << leaf.name();
+  }
+  const std::string once = config.SerializeAsString();
+  FillDefaults(config);
+  EXPECT_EQ(config.SerializeAsString(), once);
+}
+
+TEST(Leaf, KnowsItsGroupAndOwner) {
+  v1::ActorConfig config;
+  config.mutable_environment()->set_steps(7);
+  for (const Leaf& leaf : LeavesOf(*config.GetDescriptor())) {
+    if (leaf.name() == "listen") {
+      EXPECT_EQ(leaf.group(), "");
+    }
+    if (leaf.name() != "steps") continue;
+    EXPECT_EQ(leaf.group(), "environment");
+    EXPECT_EQ(&OwnerOf(config, leaf), &config.environment());
+    EXPECT_EQ(CountOf(config.environment(), *leaf.field), 1);
+  }
+}
+
+}  // namespace
+}  // namespace vixen::config
