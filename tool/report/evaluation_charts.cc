@@ -12,6 +12,7 @@ namespace vixen::tool {
 namespace {
 
 constexpr size_t kBins = 41;
+constexpr size_t kMostLiftedParts = 100;
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 // Time where it only goes forward; overlapping instruments follow each other by step number.
@@ -140,8 +141,18 @@ Chart PriceChart(const Evaluation& evaluation) {
   Chart chart = OverTime(evaluation, "Price with the policy's trades");
   chart.height = 300;
   const std::vector<double> x = XOf(evaluation);
-  std::vector<double> price = evaluation.series.close;
-  chart.series.push_back({"close", "price", Mark::kLine, x, std::move(price)});
+  // The pen is lifted between parts: another instrument may begin at another price.
+  ChartSeries price{"close", "price", Mark::kLine, {}, {}};
+  for (const EvaluationPart& part : evaluation.parts) {
+    for (uint64_t step = part.first_step; step < part.first_step + part.steps; ++step) {
+      price.x.push_back(x[step]);
+      price.y.push_back(evaluation.series.close[step]);
+    }
+    if (evaluation.parts.size() > kMostLiftedParts || &part == &evaluation.parts.back()) continue;
+    price.x.push_back(price.x.back());
+    price.y.push_back(kNaN);
+  }
+  chart.series.push_back(std::move(price));
   if (evaluation.trades.size() > kMostMarkedTrades) return chart;
   const auto marked_at = [&](uint64_t step) { return step == 0 ? x[0] : x[step - 1]; };
   ChartSeries longs{"opens long", "long", Mark::kUp, {}, {}};

@@ -2,6 +2,7 @@
 #include "tool/report/svg_chart.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -301,14 +302,19 @@ std::vector<size_t> Downsample(const std::vector<double>& y, size_t limit) {
   for (size_t piece = 0; piece < pieces; ++piece) {
     const size_t from = piece * n / pieces;
     const size_t to = (piece + 1) * n / pieces;
-    size_t low = from, high = from;
+    size_t low = from, high = from, gap = to;
     for (size_t i = from; i < to; ++i) {
-      // Finite values win: only a gap of a whole piece stays one.
+      if (!std::isfinite(y[i])) {
+        gap = i;
+        continue;
+      }
       if (!std::isfinite(y[low]) || y[i] < y[low]) low = i;
       if (!std::isfinite(y[high]) || y[i] > y[high]) high = i;
     }
-    for (const size_t i : {std::min(low, high), std::max(low, high)}) {
-      if (i > kept.back()) kept.push_back(i);
+    std::array<size_t, 3> chosen = {low, high, gap};
+    std::sort(chosen.begin(), chosen.end());
+    for (const size_t i : chosen) {
+      if (i > kept.back() && i < to) kept.push_back(i);
     }
   }
   if (kept.back() != n - 1) kept.push_back(n - 1);
