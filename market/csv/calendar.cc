@@ -115,6 +115,7 @@ std::optional<TimeOfDay> TakeClock(std::string_view& text) {
 
 std::optional<int32_t> ParseOffset(std::string_view text) {
   if (text == "Z" || text == "z" || text == "UTC" || text == "GMT") return 0;
+  if (text.starts_with("UTC") || text.starts_with("GMT")) text.remove_prefix(3);
   const bool west = Take(text, '-');
   if (!west && !Take(text, '+')) return std::nullopt;
   Digits hours = TakeDigits(text);

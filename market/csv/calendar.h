@@ -41,7 +41,7 @@ std::optional<CalendarDate> ParseDate(std::string_view text);
 std::optional<TimeOfDay> ParseTimeOfDay(std::string_view text);
 //   a date, or a date and a time of day with 'T' or blanks between; YYYYMMDDHHMM and YYYYMMDDHHMMSS
 std::optional<CalendarTime> ParseCalendarTime(std::string_view text);
-//   ±HH, ±HHMM or ±HH:MM, Z, UTC, GMT: seconds east of UTC
+//   ±HH, ±HHMM or ±HH:MM, also after UTC or GMT; Z, UTC, GMT alone: seconds east of UTC
 std::optional<int32_t> ParseOffset(std::string_view text);
 
 enum class EpochUnit { kSeconds, kMilliseconds, kMicroseconds, kNanoseconds };

@@ -17,9 +17,10 @@ using Names = std::vector<std::string>;
 
 // Names of a whole time, the most explicit first.
 const Names& TimeNames() {
-  static const auto& names = *new Names{
-      "tsevent", "windowstart", "opentime",      "gmttime",   "utctime",  "timeutc", "dateutc",
-      "unix",    "unixtime",    "unixtimestamp", "timestamp", "datetime", "epoch",   "t"};
+  static const auto& names =
+      *new Names{"tsevent",   "windowstart", "opentime",  "gmttime",  "utctime",
+                 "timeutc",   "dateutc",     "unix",      "unixtime", "unixtimestamp",
+                 "timestamp", "datetime",    "localtime", "epoch",    "t"};
   return names;
 }
 

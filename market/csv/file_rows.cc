@@ -21,6 +21,8 @@ namespace {
 using Fields = std::vector<std::string_view>;
 
 constexpr double kDatabentoUnit = 1e9;
+constexpr std::string_view kDatabentoUndefined = "9223372036854775807";
+constexpr size_t kMostOtherInstruments = 20;  // that are kept to be named in an error
 
 class FileReader {
  public:
@@ -52,8 +54,7 @@ class FileReader {
   uint64_t data_row_ = 0;
   std::optional<Zone> own_zone_;  // when the header itself says UTC
   std::string instrument_, scratch_;
-  uint32_t number_ = 0;                     // of instrument_
-  std::vector<std::string> other_symbols_;  // seen, not asked for
+  uint32_t number_ = 0;  // of instrument_
   FileRows rows_;
 };
 
@@ -108,6 +109,9 @@ absl::StatusOr<double> FileReader::Price(int column, const char* field) const {
   if (fixed_point != *fixed_point_) {
     return Fault(absl::StrCat(field, " = ", Quoted(fields_[column]), " is written in another way ",
                               "than the prices before (decimal, or integer in 1e-9)"));
+  }
+  if (fixed_point && fields_[column] == kDatabentoUndefined) {
+    return Fault(absl::StrCat(field, " = ", Quoted(fields_[column]), " stands for no price"));
   }
   return fixed_point ? value / kDatabentoUnit : value;
 }
@@ -193,9 +197,9 @@ absl::StatusOr<bool> FileReader::AddInstrument() {
       return std::ranges::find(wanted, fields_[column]) != wanted.end();
     });
     if (!asked) {
-      if (other_symbols_.size() < 20 &&
-          std::ranges::find(other_symbols_, name) == other_symbols_.end()) {
-        other_symbols_.push_back(name);
+      if (rows_.other_instruments.size() < kMostOtherInstruments &&
+          std::ranges::find(rows_.other_instruments, name) == rows_.other_instruments.end()) {
+        rows_.other_instruments.push_back(name);
       }
       return false;
     }
@@ -254,8 +258,10 @@ absl::StatusOr<FileRows> FileReader::Read() {
     } else {
       return absl::InvalidArgumentError(absl::StrCat(
           rows_.path, ": line ", skipped, " and line ", lines_.line_number(),
-          " hold a single column: the delimiter is none of comma, semicolon and tab; say which by "
-          "--delimiter"));
+          " hold a single column: ",
+          options_.delimiter != 0 ? "the delimiter given does not occur"
+                                  : "the delimiter is none of comma, semicolon and tab; say which "
+                                    "by --delimiter"));
     }
   }
   if (!times_) {
@@ -264,12 +270,7 @@ absl::StatusOr<FileRows> FileReader::Read() {
                      : absl::StrCat(rows_.path, ": line ", skipped,
                                     " holds a single column and nothing follows"));
   }
-  if (rows_.line.empty() && !other_symbols_.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(rows_.path, ": no row of instrument ", absl::StrJoin(options_.symbols, ", "),
-                     "; the file holds ", absl::StrJoin(other_symbols_, ", ")));
-  }
-  if (rows_.line.empty()) {
+  if (data_row_ == 0) {
     return absl::InvalidArgumentError(absl::StrCat(rows_.path, ": a header but no bar below it"));
   }
   const auto place = [this](size_t row) {

@@ -35,16 +35,17 @@ struct FileRows {
   std::vector<uint32_t> row;   // among the file's data rows, from 1
   std::string path;
   std::string volume_name, tick_volume_name;
-  bool date_only = false;  // times are dates: midnight UTC
-  bool used_zone = false;  // times were local ones of the given zone
+  bool date_only = false;                      // times are dates: midnight UTC
+  bool used_zone = false;                      // times were local ones of the given zone
+  std::vector<std::string> other_instruments;  // some of those in the file that were not asked for
   std::vector<std::string> warnings;
 
   size_t size() const { return time.size(); }
 };
 
-// Reads one file. `zone` (borrowed, may be null) is that of times without zone. Errors name file,
-// line, row, time, field and value. Memory: the rows; the file itself passes through a buffer of 1
-// MiB.
+// Reads one file; no rows when it holds none of the instruments asked for. `zone` (borrowed, may be
+// null) is that of times without zone. Errors name file, line, row, time, field and value. Memory:
+// the rows; the file itself passes through a buffer of 1 MiB.
 absl::StatusOr<FileRows> ReadFileRows(const std::string& path, const CsvOptions& options,
                                       Zone* zone, Instruments& instruments);
 

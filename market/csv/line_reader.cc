@@ -53,8 +53,14 @@ absl::Status LineReader::CheckStart() const {
       return absl::InvalidArgumentError(absl::StrCat(path(), ": is ", magic.what));
     }
   }
-  if (start.substr(0, start.find('\n')).substr(0, kLongestLine).find('\0') != start.npos) {
+  const std::string_view line = start.substr(0, start.find('\n')).substr(0, kLongestLine);
+  if (line.find('\0') != line.npos) {
     return absl::InvalidArgumentError(absl::StrCat(path(), ": line 1 holds NUL bytes: not text"));
+  }
+  if (const size_t carriage = line.find('\r');
+      carriage < line.size() - 1 && carriage != line.npos) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path(), ": lines end in CR alone: save the file with LF or CRLF"));
   }
   return absl::OkStatus();
 }

@@ -88,15 +88,25 @@ absl::StatusOr<Bars> ReadCsv(const std::vector<std::string>& paths, const CsvOpt
   Common common;
   csv::Instruments instruments;
   std::vector<Series> all;
+  std::vector<std::string> others;  // instruments of a file without any that were asked for
   for (const std::string& path : paths) {
     VIXEN_ASSIGN_OR_RETURN(const FileRows rows,
                            csv::ReadFileRows(path, options, zone ? &*zone : nullptr, instruments));
+    if (rows.size() == 0) {
+      others = std::move(rows.other_instruments);
+      continue;
+    }
     VIXEN_RETURN_IF_ERROR(common.Add(rows));
     all.resize(instruments.names().size());
     bars.warnings.insert(bars.warnings.end(), rows.warnings.begin(), rows.warnings.end());
     VIXEN_RETURN_IF_ERROR(csv::AppendFile(std::move(rows), options.duplicates, all));
   }
 
+  if (all.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        absl::StrJoin(paths, ", "), ": no row of instrument ", absl::StrJoin(options.symbols, ", "),
+        "; found: ", absl::StrJoin(others, ", ")));
+  }
   if (common.has_tick_volume && AllZero(all, &Series::volume)) {
     common.volume_name = common.tick_volume_name;
     for (Series& series : all) series.volume = std::move(series.tick_volume);

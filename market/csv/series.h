@@ -19,9 +19,9 @@ struct Series {
   size_t size() const { return time.size(); }
 };
 
-// Adds the rows of one file to the series of their instruments. A file whose times fall from its
-// first row to its last (newest first) is turned round. Equal times are refused or resolved as
-// `duplicates` says, falling ones are refused; errors name both rows.
+// Adds the rows of one file (REQUIRES: one or more) to the series of their instruments. A file
+// whose times fall from its first row to its last (newest first) is turned round. Equal times are
+// refused or resolved as `duplicates` says, falling ones are refused; errors name both rows.
 absl::Status AppendFile(FileRows rows, Duplicates duplicates, std::vector<Series>& series);
 
 }  // namespace vixen::market::csv

@@ -107,6 +107,12 @@ TEST_F(CsvForms, AHeaderThatSaysGmtNeedsNoZone) {
               ElementsAre("2017-01-01T22:00:00Z"));
 }
 
+TEST_F(CsvForms, DukascopyLocalTimeCarriesItsOffset) {
+  EXPECT_THAT(Times(Good("Local time,Open,High,Low,Close,Volume\n"
+                         "01.07.2017 22:00:00.000 GMT+0200,1,1,1,1,0.5\n")),
+              ElementsAre("2017-07-01T20:00:00Z"));
+}
+
 constexpr char kBinanceRows[] =
     "1735689540000,93548.8,93600,93500.5,93576,12.5,1735689599999,1169000.1,2000,6.1,570000,0\n"
     "1735689600000,93576,93611,93537.5,93610.9,8.2,1735689659999,767000.2,1500,4.1,380000,0\n";
@@ -206,7 +212,7 @@ TEST_F(CsvForms, MetaStockTickersMakeSegmentsInOrderOfAppearance) {
   options.symbols = {"A"};
   EXPECT_THAT(Good(text, options).close, ElementsAre(20, 21));
   options.symbols = {"B"};
-  ExpectRefused({text}, options, {"no row of instrument B; the file holds X, A"});
+  ExpectRefused({text}, options, {"no row of instrument B; found: X, A"});
 }
 
 TEST_F(CsvForms, DatabentoWithDecimalPrices) {
@@ -234,6 +240,23 @@ TEST_F(CsvForms, DatabentoWithIntegers) {
                     "2024-01-02T14:30:00Z,33,1,100,4750250000000,4751000000000,4750000000000,"
                     "4750750000000,12,ESH4\n",
                 {"line 2 (row 1)", "open = `4750250000000` is an integer beside a formatted time"});
+}
+
+TEST_F(CsvForms, DatabentoWithoutAPriceIsRefused) {
+  ExpectRefused(
+      "ts_event,rtype,open,high,low,close,volume\n"
+      "1704205800000000000,33,9223372036854775807,9223372036854775807,1000000000,1000000000,1\n",
+      {"open = `9223372036854775807` stands for no price"});
+}
+
+TEST_F(CsvForms, AnInstrumentMayBeMissingFromSomeOfTheFiles) {
+  CsvOptions options;
+  options.symbols = {"B"};
+  const std::string header = "symbol,time,open,high,low,close\n";
+  const Bars bars =
+      GoodFiles({header + "A,2024-01-02,1,1,1,1\n", header + "B,2024-01-03,2,2,2,2\n"}, options);
+  EXPECT_THAT(bars.close, ElementsAre(2));
+  EXPECT_EQ(bars.metadata.at("symbols"), "B");
 }
 
 // A continuous symbol goes on over a roll; the contract does not.

@@ -118,6 +118,9 @@ TEST_F(CsvRefusals, EmptyFiles) {
 TEST_F(CsvRefusals, AnotherDelimiter) {
   ExpectRefused("time|open|high|low|close\n2024-01-02|1|1|1|1\n",
                 {"a.csv: line 1 and line 2 hold a single column", "--delimiter"});
+  CsvOptions options;
+  options.delimiter = ';';
+  ExpectRefused({"time,open\n2024-01-02,1\n"}, options, {"the delimiter given does not occur"});
   ExpectRefused("justoneline", {"a.csv: line 1 holds a single column and nothing follows"});
 }
 
@@ -130,6 +133,7 @@ TEST_F(CsvRefusals, AMillionBytesWithoutALineEnd) {
 TEST_F(CsvRefusals, WhatIsNoText) {
   ExpectRefused(std::string("\xFF\xFEt\0i\0", 6), {"a.csv: is UTF-16 text"});
   ExpectRefused(std::string("PK\x03\x04") + "zip", {"a.csv: is a zip archive: unpack it first"});
+  ExpectRefused("time,open\r2024-01-02,1\r", {"a.csv: lines end in CR alone"});
   ExpectRefused(std::string("a\0b,c\n", 6), {"a.csv: line 1 holds NUL bytes"});
 }
 
