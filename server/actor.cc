@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/actor.h"
+
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/server_builder.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/file.h"
+#include "base/status_macros.h"
+#include "base/str_cat.h"
+#include "server/metrics/balance_collector.h"
+#include "server/service/listen_error.h"
+
+namespace vixen::server {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int kMostMessageBytes = 8 << 20;
+constexpr int kKeepaliveMs = 20'000;
+constexpr int kKeepaliveTimeoutMs = 10'000;
+constexpr int kLeastPingIntervalMs = 10'000;
+
+absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> Credentials(
+    const v1::TlsSettings& settings) {
+  if (settings.tls_certificate().empty()) return grpc::InsecureServerCredentials();
+  grpc::SslServerCredentialsOptions options(
+      settings.tls_ca().empty() ? GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE
+                                : GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+  grpc::SslServerCredentialsOptions::PemKeyCertPair pair;
+  VIXEN_ASSIGN_OR_RETURN(pair.private_key, base::ReadFile(settings.tls_key()));
+  VIXEN_ASSIGN_OR_RETURN(pair.cert_chain, base::ReadFile(settings.tls_certificate()));
+  options.pem_key_cert_pairs.push_back(std::move(pair));
+  if (!settings.tls_ca().empty()) {
+    VIXEN_ASSIGN_OR_RETURN(options.pem_root_certs, base::ReadFile(settings.tls_ca()));
+  }
+  return grpc::SslServerCredentials(options);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Actor>> Actor::Start(const v1::ActorConfig& config,
+                                                    const MakeCollector& make_collector) {
+  VIXEN_ASSIGN_OR_RETURN(ActorSetup setup, SetUpActor(config, make_collector));
+  std::unique_ptr<Actor> actor(new Actor(std::move(setup)));
+  VIXEN_RETURN_IF_ERROR(actor->Listen(config));
+  actor->loop_.Start();
+  actor->SetServing(true);
+  return actor;
+}
+
+Actor::Actor(ActorSetup setup)
+    : setup_(std::move(setup)),
+      actor_metrics_(setup_.executor.executor, setup_.executor.device),
+      policies_(setup_.run, actor_metrics_, [this] { loop_.Notify(); }),
+      intake_(setup_.run, policies_, actor_metrics_),
+      streams_(setup_.run.limits.max_streams(),
+               std::chrono::duration<double>(setup_.run.limits.progress_deadline_seconds()),
+               actor_metrics_),
+      loop_(setup_.run, policies_, actor_metrics_,
+            [this](absl::Status status) { RequestStopWith(std::move(status)); }),
+      state_{.run = setup_.run,
+             .metrics = actor_metrics_,
+             .policies = policies_,
+             .intake = intake_,
+             .streams = streams_,
+             .staging = staging_,
+             .encoding = encoding_,
+             .dataset_file = setup_.dataset_file,
+             .notify_collector = [this] { loop_.Notify(); },
+             .request_drain = [this] { RequestStop(); },
+             .info = setup_.info,
+             .started = Clock::now()} {}
+
+Actor::~Actor() { Stop(Clock::now()); }
+
+absl::Status Actor::Listen(const v1::ActorConfig& config) {
+  if (!config.metrics_listen().empty()) {
+    VIXEN_ASSIGN_OR_RETURN(metrics_, MetricsServer::Listen(config.metrics_listen()));
+    metrics_->Add(actor_metrics_.registry());
+    metrics_->Add(std::make_shared<BalanceCollector>(policies_));
+    metrics_->Add(std::make_shared<ProcessCollector>());
+  }
+  VIXEN_ASSIGN_OR_RETURN(const std::shared_ptr<grpc::ServerCredentials> credentials,
+                         Credentials(config.tls()));
+  grpc::EnableDefaultHealthCheckService(true);
+  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort(config.listen(), credentials, &port_);
+  builder.RegisterService(&actor_service_);
+  builder.RegisterService(&weights_service_);
+  builder.RegisterService(&admin_service_);
+  builder.SetMaxReceiveMessageSize(kMostMessageBytes);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+                             kLeastPingIntervalMs);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
+                             static_cast<int>(setup_.run.limits.max_streams()) + 16);
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  server_ = builder.BuildAndStart();
+  if (server_ == nullptr || port_ == 0) {
+    server_.reset();
+    return ListenError("listen", config.listen());
+  }
+  SetServing(false);
+  return absl::OkStatus();
+}
+
+void Actor::SetServing(bool serving) {
+  grpc::HealthCheckServiceInterface* health = server_->GetHealthCheckService();
+  for (const char* service : {"", "vixen.v1.Actor", "vixen.v1.Weights", "vixen.v1.Admin"}) {
+    health->SetServingStatus(service, serving);
+  }
+  actor_metrics_.ready->Set(serving ? 1 : 0);
+}
+
+void Actor::RequestStop() { RequestStopWith(absl::OkStatus()); }
+
+void Actor::RequestStopWith(absl::Status status) {
+  std::lock_guard lock(mutex_);
+  if (!stop_) stop_ = std::move(status);
+  stop_requested_.notify_all();
+}
+
+absl::Status Actor::WaitForStop() {
+  std::unique_lock lock(mutex_);
+  stop_requested_.wait(lock, [this] { return stop_.has_value(); });
+  return *stop_;
+}
+
+void Actor::Stop(Clock::time_point deadline) {
+  if (std::exchange(stopped_, true)) return;
+  state_.draining = true;
+  actor_metrics_.draining->Set(1);
+  if (server_) SetServing(false);
+  phase_ = "telling the streams";
+  policies_.StopAllCredit();
+  streams_.DrainAll();
+  phase_ = "waiting for the last launch";
+  loop_.Stop();
+  phase_ = "sending what is reserved";
+  // A tenth of the time, at most a second, is kept for cutting off those that do not take it.
+  const Clock::duration left = std::max(deadline - Clock::now(), Clock::duration::zero());
+  const Clock::duration reserve = std::min<Clock::duration>(left / 10, std::chrono::seconds(1));
+  if (!streams_.WaitUntilEmpty(deadline - reserve)) {
+    spdlog::warn("cutting off streams that did not take what was reserved for them");
+    streams_.AbortAll(absl::UnavailableError("the actor is stopping"));
+  }
+  phase_ = "ending the gRPC server";
+  if (server_) {
+    server_->Shutdown(std::chrono::system_clock::now() +
+                      std::chrono::duration_cast<std::chrono::system_clock::duration>(
+                          std::max(deadline - Clock::now(), Clock::duration::zero())));
+  }
+  phase_ = "ending the threads";
+  staging_.Stop();
+  encoding_.Stop();
+  if (server_) server_->Wait();
+  phase_ = "stopped";
+}
+
+}  // namespace vixen::server

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/actor_setup.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+#include "base/cpu_count.h"
+#include "base/exit_code.h"
+#include "base/status_macros.h"
+#include "base/str_cat.h"
+#include "base/version.h"
+#include "proto/codec/column_layout.h"
+#include "proto/codec/convert.h"
+#include "proto/config/config_file.h"
+#include "proto/config/settings.h"
+
+namespace vixen::server {
+namespace {
+
+std::string BytesOf(const base::Sha256Digest& digest) { return {digest.begin(), digest.end()}; }
+
+absl::StatusOr<kernels::CollectorOptions> OptionsOf(const v1::ActorConfig& config,
+                                                    const market::Dataset& dataset) {
+  const v1::EnvironmentSettings& environment = config.environment();
+  VIXEN_ASSIGN_OR_RETURN(const market::BarRange range,
+                         dataset.EffectiveRange(environment.begin(), environment.end()));
+  kernels::CollectorOptions options;
+  options.settings = config::ToEnvSettings(environment);
+  options.market = {.features = dataset.features().data(),
+                    .targets = dataset.targets().data(),
+                    .last = dataset.last().data(),
+                    .bars = static_cast<uint32_t>(dataset.bars()),
+                    .feature_count = dataset.feature_count(),
+                    .begin = static_cast<uint32_t>(range.begin),
+                    .end = static_cast<uint32_t>(range.end)};
+  options.architecture = config::ToArchitecture(config.network(), dataset.feature_count());
+  options.episodes = environment.episodes();
+  options.steps = environment.steps();
+  options.precision = config::ToPrecision(config.execution().precision());
+  options.threads = static_cast<int>(config.execution().threads());
+  return options;
+}
+
+// Hands out an executor that exists already, then makes more.
+MakeCollector WithSpare(std::unique_ptr<kernels::Collector> spare, MakeCollector make) {
+  struct Shared {
+    std::mutex mutex;
+    std::unique_ptr<kernels::Collector> spare;
+  };
+  auto shared = std::make_shared<Shared>();
+  shared->spare = std::move(spare);
+  return [shared, make = std::move(make)](const kernels::CollectorOptions& options)
+             -> absl::StatusOr<std::unique_ptr<kernels::Collector>> {
+    {
+      std::lock_guard lock(shared->mutex);
+      if (shared->spare) return std::move(shared->spare);
+    }
+    return make(options);
+  };
+}
+
+void LogMemoryPlan(const Run& run, const kernels::CollectorInfo& executor, uint64_t dataset_bytes) {
+  constexpr double kMiB = 1 << 20;
+  v1::Encoding with_terms;
+  with_terms.set_terms(true);
+  const auto layout = codec::ColumnLayout::Of(with_terms, run.collector.architecture.state());
+  const auto batch =
+      static_cast<double>(layout->PayloadBytes(run.collector.episodes, run.collector.steps));
+  const double kept = batch * (run.limits.retain_batches() + 2);
+  spdlog::info(
+      "memory plan: dataset {:.1f} MiB, executor {:.1f} MiB a policy, a batch {:.1f} MiB, at most "
+      "{:.1f} MiB of batches a group; the machine allows {:.0f} MiB",
+      static_cast<double>(dataset_bytes) / kMiB,
+      static_cast<double>(executor.workspace_bytes) / kMiB, batch / kMiB, kept / kMiB,
+      static_cast<double>(base::AvailableMemoryBytes()) / kMiB);
+}
+
+v1::GetInfoResponse InfoOf(const v1::ActorConfig& config, const market::Dataset& dataset,
+                           const DatasetFile& file, const Run& run,
+                           const kernels::CollectorInfo& executor) {
+  v1::GetInfoResponse info;
+  info.set_version(std::string(base::Version()));
+  info.set_run_id(run.run_id);
+  info.set_episodes(run.collector.episodes);
+  info.set_steps(run.collector.steps);
+  *info.mutable_architecture() = codec::ToProto(run.collector.architecture);
+  v1::DatasetInfo& data = *info.mutable_dataset();
+  data.set_fingerprint(BytesOf(run.dataset_fingerprint));
+  data.set_scaler_fingerprint(BytesOf(run.scaler_fingerprint));
+  data.set_bars(dataset.bars());
+  data.set_begin(run.collector.market.begin);
+  data.set_end(run.collector.market.end);
+  data.set_segments(
+      static_cast<uint64_t>(std::count(dataset.last().begin(), dataset.last().end(), uint8_t{1})));
+  data.set_source(dataset.source());
+  data.set_file_bytes(file.size());
+  for (const std::string& name : dataset.feature_names()) data.add_feature_names(name);
+  info.set_settings(run.settings);
+  info.set_configuration(config::EffectiveText(config));
+  info.set_executor(executor.executor);
+  info.set_device(executor.device);
+  info.set_algorithm(executor.algorithm);
+  info.set_algorithm_reason(executor.reason);
+  info.set_precision(codec::ToProto(executor.precision));
+  info.set_max_weights_bytes(run.limits.max_weights_bytes());
+  return info;
+}
+
+}  // namespace
+
+absl::StatusOr<MakeCollector> ChooseExecutor(const v1::ExecutorSettings& execution) {
+  if (execution.executor() == v1::EXECUTOR_CUDA) {
+    return absl::FailedPreconditionError(
+        "executor is cuda, this build has the CPU executor only; set executor cpu or auto");
+  }
+  return MakeCollector(kernels::MakeCpuCollector);
+}
+
+absl::StatusOr<ActorSetup> SetUpActor(const v1::ActorConfig& config,
+                                      const MakeCollector& make_collector) {
+  if (config.dataset().empty()) {
+    return base::UsageError("dataset is not set; give --dataset FILE (vixen import, vixen synth)");
+  }
+  VIXEN_ASSIGN_OR_RETURN(std::shared_ptr<const market::Dataset> dataset,
+                         market::Dataset::Load(config.dataset()));
+  VIXEN_ASSIGN_OR_RETURN(DatasetFile file, DatasetFile::Open(config.dataset()));
+  Run run;
+  run.run_id = RandomRunId();
+  run.execution = config.execution();
+  VIXEN_ASSIGN_OR_RETURN(run.collector, OptionsOf(config, *dataset));
+  run.settings = config::SettingsBytes(config.environment());
+  run.settings_sha256 = BytesOf(base::Sha256Of(run.settings));
+  run.dataset_fingerprint = dataset->fingerprint();
+  run.scaler_fingerprint = dataset->scaler_fingerprint();
+  run.limits = config.stream();
+  VIXEN_ASSIGN_OR_RETURN(std::unique_ptr<kernels::Collector> first, make_collector(run.collector));
+  const kernels::CollectorInfo executor = first->info();
+  run.make_collector = WithSpare(std::move(first), make_collector);
+  spdlog::info("dataset {}: {} bars, range {} to {}, {} features, fingerprint {}", config.dataset(),
+               dataset->bars(), run.collector.market.begin, run.collector.market.end,
+               dataset->feature_count(), base::ToHex(dataset->fingerprint()));
+  spdlog::info("executor {}: {}, {} ({})", executor.executor, executor.device, executor.algorithm,
+               executor.reason);
+  LogMemoryPlan(run, executor, file.size());
+  v1::GetInfoResponse info = InfoOf(config, *dataset, file, run, executor);
+  return ActorSetup{.dataset = std::move(dataset),
+                    .dataset_file = std::move(file),
+                    .run = std::move(run),
+                    .executor = executor,
+                    .info = std::move(info)};
+}
+
+}  // namespace vixen::server

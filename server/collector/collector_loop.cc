@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/collector/collector_loop.h"
+
+#include <spdlog/spdlog.h>
+
+#include <utility>
+
+#include "base/str_cat.h"
+#include "proto/codec/convert.h"
+
+namespace vixen::server {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double SecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+void FillHeader(const Run& run, const Policy& policy, const kernels::Collector& collector,
+                const ActiveWeights& weights, uint64_t launch, v1::BatchHeader& header) {
+  header.set_run_id(run.run_id);
+  header.set_policy(policy.name);
+  header.set_launch(launch);
+  header.set_episodes(run.collector.episodes);
+  header.set_steps(run.collector.steps);
+  header.set_online_version(weights.versions[0]);
+  header.set_target_version(weights.versions[1]);
+  header.set_curiosity_version(run.collector.settings.curiosity_max != 0.0f ? weights.versions[2]
+                                                                            : 0);
+  header.set_epsilon(weights.epsilon);
+  header.set_run_seed(policy.run_seed);
+  header.set_settings_sha256(run.settings_sha256);
+  header.set_precision(codec::ToProto(collector.info().precision));
+  header.set_device(base::StrCat(collector.info().executor, ": ", collector.info().device));
+}
+
+}  // namespace
+
+CollectorLoop::CollectorLoop(const Run& run, Policies& policies, ActorMetrics& metrics,
+                             std::function<void(absl::Status)> on_fatal)
+    : run_(run), policies_(policies), metrics_(metrics), on_fatal_(std::move(on_fatal)) {}
+
+CollectorLoop::~CollectorLoop() { Stop(); }
+
+void CollectorLoop::Start() {
+  thread_ = std::thread([this] { Loop(); });
+}
+
+void CollectorLoop::Notify() {
+  std::lock_guard lock(mutex_);
+  ++changes_;
+  changed_.notify_one();
+}
+
+void CollectorLoop::Stop() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+    changed_.notify_one();
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+void CollectorLoop::Loop() {
+  while (true) {
+    uint64_t seen;
+    {
+      std::lock_guard lock(mutex_);
+      if (stopping_) break;
+      seen = changes_;
+    }
+    const bool launched = LaunchSome();
+    if (!under_way_.empty() && (!launched || under_way_.size() >= depth_)) {
+      CompleteOldest();
+    } else if (!launched) {
+      WaitForChange(seen);
+    }
+  }
+  while (!under_way_.empty()) CompleteOldest();
+}
+
+void CollectorLoop::WaitForChange(uint64_t seen) {
+  bool weights_missing = false;
+  for (const std::shared_ptr<Policy>& policy : policies_.All()) {
+    weights_missing =
+        weights_missing || (policy->delivery.HasCredit() && !policy->weights.Missing().empty());
+  }
+  prometheus::Counter* cause = weights_missing ? metrics_.waiting_weights : metrics_.waiting_credit;
+  const Clock::time_point start = Clock::now();
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, std::chrono::seconds(1), [&] { return stopping_ || changes_ != seen; });
+  cause->Increment(SecondsSince(start));
+}
+
+bool CollectorLoop::LaunchSome() {
+  bool launched = false;
+  for (const std::shared_ptr<Policy>& policy : policies_.All()) {
+    if (under_way_.size() >= depth_) break;
+    launched = TryLaunch(policy) || launched;
+  }
+  return launched;
+}
+
+bool CollectorLoop::TryLaunch(const std::shared_ptr<Policy>& policy) {
+  kernels::Collector* collector = policy->weights.collector();
+  if (collector == nullptr) return false;
+  const ActiveWeights weights = policy->weights.Swap();
+  if (!collector->CanLaunch().ok()) return false;
+  std::optional<Delivery::Ticket> ticket = policy->delivery.Reserve();
+  if (!ticket) return false;
+
+  // A synchronous executor gains nothing from a second launch under way.
+  depth_ = collector->info().executor == "cpu" ? 1 : 2;
+  const uint64_t number = policy->launches.fetch_add(1);
+  Launch launch{.policy = policy,
+                .ticket = *std::move(ticket),
+                .batch = std::make_shared<FinishedBatch>(FinishedBatch{
+                    .header = {},
+                    .batch = kernels::Batch(run_.collector.episodes, run_.collector.steps, true)}),
+                .started = Clock::now()};
+  FillHeader(run_, *policy, *collector, weights, number, launch.batch->header);
+  policy->metrics.launches->Increment();
+  policy->metrics.epsilon->Set(weights.epsilon);
+  for (size_t kind = 0; kind < weights.versions.size(); ++kind) {
+    policy->metrics.weights_version[kind]->Set(static_cast<double>(weights.versions[kind]));
+  }
+  policy->metrics.weights_skipped->Set(static_cast<double>(policy->weights.skipped()));
+  const absl::Status started =
+      collector->Launch({.seed = policy->run_seed, .launch = number, .epsilon = weights.epsilon},
+                        launch.batch->batch);
+  if (!started.ok()) {
+    LaunchFailed(launch, started);
+    return true;
+  }
+  under_way_.push_back(std::move(launch));
+  return true;
+}
+
+void CollectorLoop::CompleteOldest() {
+  const Launch launch = std::move(under_way_.front());
+  under_way_.pop_front();
+  Policy& policy = *launch.policy;
+  const absl::Status done = policy.weights.collector()->Wait(launch.batch->batch);
+  const double seconds = SecondsSince(launch.started);
+  metrics_.busy->Increment(seconds);
+  policy.metrics.launch_seconds->Observe(seconds);
+  if (!done.ok()) return LaunchFailed(launch, done);
+  failed_in_a_row_ = 0;
+  launch.batch->header.set_sequence(policy.delivery.next_sequence());
+  launch.batch->header.set_completed_unix_ns(
+      static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                std::chrono::system_clock::now().time_since_epoch())
+                                .count()));
+  policy.metrics.batches->Increment();
+  policy.metrics.AddStatistics(launch.batch->batch.statistics);
+  policy.delivery.Publish(launch.ticket, launch.batch);
+}
+
+void CollectorLoop::LaunchFailed(const Launch& launch, const absl::Status& status) {
+  Policy& policy = *launch.policy;
+  policy.delivery.Discard(launch.ticket);
+  policy.metrics.failed_launches->Increment();
+  ++failed_in_a_row_;
+  spdlog::error("launch {} of policy {} failed ({} in a row): {}", launch.batch->header.launch(),
+                policy.name, failed_in_a_row_, status.ToString());
+  if (failed_in_a_row_ != run_.max_failed_launches) return;
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  on_fatal_(absl::InternalError(
+      base::StrCat(failed_in_a_row_, " launches in a row failed: ", status.message())));
+}
+
+}  // namespace vixen::server

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <prometheus/counter.h>
+#include <prometheus/family.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+
+#include <array>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "kernels/batch/statistics.h"
+
+namespace vixen::server {
+
+// The series of one policy, resolved once: nothing is looked up by label on a hot path. Pointers
+// live as long as ActorMetrics.
+struct PolicyMetrics {
+  prometheus::Counter* transitions = nullptr;
+  prometheus::Counter* batches = nullptr;
+  prometheus::Counter* launches = nullptr;
+  prometheus::Counter* failed_launches = nullptr;
+  prometheus::Counter* episodes = nullptr;
+  prometheus::Histogram* launch_seconds = nullptr;
+  prometheus::Gauge* epsilon = nullptr;
+  std::array<prometheus::Gauge*, 3> weights_version{};  // by kernels::WeightsKind; read by launches
+  std::array<prometheus::Counter*, 3> weights_applied{};  // accepted pushes
+  prometheus::Gauge* weights_skipped = nullptr;
+  std::array<prometheus::Counter*, 2 * kernels::kRewardTerms> reward_terms{};  // positive, negative
+
+  void AddStatistics(const kernels::LaunchStatistics& statistics) const;
+};
+
+// Why a push was refused, as a label: the status codes that PushWeights has.
+enum class WeightsRefusal { kInvalid, kPrecondition, kStale, kLimit, kInternal };
+inline constexpr size_t kWeightsRefusals = 5;
+
+// Every metric of the actor. Names: docs/operations.md. Thread-safe.
+class ActorMetrics {
+ public:
+  ActorMetrics(std::string_view executor, std::string_view device);
+
+  // At most max_policies + max_streams distinct names in a run reach this.
+  PolicyMetrics ForPolicy(const std::string& policy);
+
+  const std::shared_ptr<prometheus::Registry>& registry() const { return registry_; }
+
+  prometheus::Counter* waiting_credit = nullptr;
+  prometheus::Counter* waiting_weights = nullptr;
+  prometheus::Counter* busy = nullptr;
+  prometheus::Gauge* streams = nullptr;
+  prometheus::Counter* streams_opened = nullptr;
+  prometheus::Counter* streams_evicted = nullptr;
+  prometheus::Counter* sent_bytes = nullptr;
+  prometheus::Counter* sent_batches = nullptr;
+  prometheus::Gauge* draining = nullptr;
+  prometheus::Gauge* ready = nullptr;
+  std::array<prometheus::Counter*, kWeightsRefusals> weights_rejected{};
+
+ private:
+  std::shared_ptr<prometheus::Registry> registry_;
+  prometheus::Family<prometheus::Counter>* transitions_;
+  prometheus::Family<prometheus::Counter>* batches_;
+  prometheus::Family<prometheus::Counter>* launches_;
+  prometheus::Family<prometheus::Counter>* failed_launches_;
+  prometheus::Family<prometheus::Counter>* episodes_;
+  prometheus::Family<prometheus::Histogram>* launch_seconds_;
+  prometheus::Family<prometheus::Gauge>* epsilon_;
+  prometheus::Family<prometheus::Gauge>* weights_version_;
+  prometheus::Family<prometheus::Counter>* weights_applied_;
+  prometheus::Family<prometheus::Gauge>* weights_skipped_;
+  prometheus::Family<prometheus::Counter>* reward_terms_;
+};
+
+}  // namespace vixen::server

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/service/collect_stream.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/sha256.h"
+#include "base/status_macros.h"
+#include "base/str_cat.h"
+#include "proto/codec/convert.h"
+#include "server/service/collect_streams.h"
+#include "server/service/status.h"
+
+namespace vixen::server {
+namespace {
+
+std::vector<SequenceRange> RangesOf(const v1::RunRanges& run) {
+  std::vector<SequenceRange> ranges;
+  for (const v1::SequenceRange& range : run.ranges()) {
+    ranges.push_back({range.first(), range.last()});
+  }
+  return ranges;
+}
+
+// Ranges of other runs speak of what this actor never had.
+std::vector<SequenceRange> RangesOf(const google::protobuf::RepeatedPtrField<v1::RunRanges>& runs,
+                                    uint64_t run_id) {
+  std::vector<SequenceRange> ranges;
+  for (const v1::RunRanges& run : runs) {
+    if (run.run_id() != run_id) continue;
+    const std::vector<SequenceRange> more = RangesOf(run);
+    ranges.insert(ranges.end(), more.begin(), more.end());
+  }
+  return ranges;
+}
+
+absl::Status DrainingStatus() {
+  return absl::UnavailableError("the actor is draining; reconnect elsewhere or later");
+}
+
+v1::CollectResponse NoticeOf(v1::Notice::Kind kind, std::string text) {
+  v1::CollectResponse response;
+  response.mutable_notice()->set_kind(kind);
+  response.mutable_notice()->set_text(std::move(text));
+  return response;
+}
+
+std::string Hex(const std::string& bytes) {
+  return base::ToHex({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
+}
+
+}  // namespace
+
+void CollectStream::Begin(const absl::Status& refused) {
+  if (!refused.ok()) return End(ToGrpc(refused));
+  StartRead(&request_);
+}
+
+void CollectStream::OnReadDone(bool ok) {
+  if (!ok) return HalfClose();
+  absl::StatusOr<v1::CollectRequest> request = ParseCollectRequest(request_);
+  const absl::Status status = request.ok() ? Handle(*request) : request.status();
+  if (!status.ok()) return Fail(status);
+  StartRead(&request_);
+}
+
+absl::Status CollectStream::Handle(const v1::CollectRequest& request) {
+  const auto& [policy, id] = session();
+  const v1::CollectRequest::PartCase part = request.part_case();
+  if (part == v1::CollectRequest::PART_NOT_SET) {
+    return absl::InvalidArgumentError("an empty or unknown message came");
+  }
+  if (part == v1::CollectRequest::kOpen) {
+    if (id != 0) return absl::InvalidArgumentError("a second `open` came");
+    return HandleOpen(request.open());
+  }
+  if (id == 0) return absl::InvalidArgumentError("a message came before `open`");
+  if (part == v1::CollectRequest::kAck) {
+    return policy->delivery.Acknowledge(id, request.ack().run_id(), request.ack().sequence());
+  }
+  if (part == v1::CollectRequest::kDurable) {
+    const v1::RunRanges& ranges = request.durable().ranges();
+    return policy->delivery.MarkDurable(id, ranges.run_id(), RangesOf(ranges));
+  }
+  VIXEN_RETURN_IF_ERROR(policy->delivery.AddCredit(id, request.credit().n()));
+  SayWhatIsMissing(policy->weights.Missing());
+  return absl::OkStatus();
+}
+
+void CollectStream::SayWhatIsMissing(const std::string& weights) {
+  std::lock_guard lock(mutex_);
+  if (weights.empty() || std::exchange(weights_notice_sent_, true)) return;
+  messages_.push_back(NoticeOf(v1::Notice::KIND_WAITING_FOR_WEIGHTS,
+                               base::StrCat("waiting for weights: ", weights)));
+  PumpLocked();
+}
+
+absl::Status CollectStream::HandleOpen(const v1::Open& open) {
+  VIXEN_RETURN_IF_ERROR(CheckName("open.policy", open.policy()));
+  VIXEN_RETURN_IF_ERROR(CheckName("open.group", open.group()));
+  VIXEN_RETURN_IF_ERROR(CheckName("open.consumer", open.consumer()));
+  const Run& run = state_.run;
+  const std::string own(run.dataset_fingerprint.begin(), run.dataset_fingerprint.end());
+  if (!open.dataset_fingerprint().empty() && open.dataset_fingerprint() != own) {
+    return absl::FailedPreconditionError(base::StrCat("open.dataset_fingerprint is ",
+                                                      Hex(open.dataset_fingerprint()),
+                                                      ", this actor's dataset has ", Hex(own)));
+  }
+  if (open.encoding().slot_states() && !run.collector.settings.carry_over) {
+    return absl::InvalidArgumentError("encoding.slot_states needs an actor with carry_over");
+  }
+  VIXEN_ASSIGN_OR_RETURN(
+      codec::ColumnLayout layout,
+      codec::ColumnLayout::Of(open.encoding(), run.collector.architecture.state()));
+  if (state_.draining) return DrainingStatus();
+  VIXEN_ASSIGN_OR_RETURN(std::shared_ptr<Policy> policy, state_.policies.FindOrAdd(open.policy()));
+  ConsumerOptions options{.group = open.group(),
+                          .consumer = open.consumer(),
+                          .held = RangesOf(open.held(), run.run_id),
+                          .durable = RangesOf(open.durable(), run.run_id)};
+  options.wake = [weak = weak_from_this()] {
+    if (const std::shared_ptr<CollectStream> stream = weak.lock()) stream->Wake();
+  };
+  VIXEN_ASSIGN_OR_RETURN(const OpenedStream opened, policy->delivery.Open(std::move(options)));
+  spdlog::info("collect: {} of group {} takes policy {}", open.consumer(), open.group(),
+               open.policy());
+  std::lock_guard lock(mutex_);
+  policy_ = std::move(policy);
+  layout_ = std::move(layout);
+  id_ = opened.id;
+  open_ = true;
+  messages_.push_back(OpenedMessage(opened.next_sequence));
+  PumpLocked();
+  return absl::OkStatus();
+}
+
+v1::CollectResponse CollectStream::OpenedMessage(uint64_t next_sequence) const {
+  const Run& run = state_.run;
+  v1::CollectResponse response;
+  v1::Opened& opened = *response.mutable_opened();
+  opened.set_run_id(run.run_id);
+  opened.set_episodes(run.collector.episodes);
+  opened.set_steps(run.collector.steps);
+  *opened.mutable_architecture() = codec::ToProto(run.collector.architecture);
+  *opened.mutable_columns() = layout_->ToProto();
+  opened.set_dataset_fingerprint(
+      std::string(run.dataset_fingerprint.begin(), run.dataset_fingerprint.end()));
+  opened.set_scaler_fingerprint(
+      std::string(run.scaler_fingerprint.begin(), run.scaler_fingerprint.end()));
+  opened.set_next_sequence(next_sequence);
+  opened.set_settings(run.settings);
+  opened.set_chunk_bytes(run.limits.chunk_bytes());
+  opened.set_max_credit(run.limits.max_credit());
+  return response;
+}
+
+void CollectStream::HalfClose() {
+  const auto& [policy, id] = session();
+  if (id == 0) {
+    return Fail(absl::InvalidArgumentError("the stream was half-closed before `open`"));
+  }
+  policy->delivery.StopCredit(id);
+  std::lock_guard lock(mutex_);
+  half_closed_ = true;
+  PumpLocked();
+}
+
+void CollectStream::Wake() {
+  std::lock_guard lock(mutex_);
+  PumpLocked();
+}
+
+void CollectStream::SendLocked(const v1::CollectResponse& response) {
+  response_ = ToByteBuffer(response);
+  WriteLocked(&response_);
+}
+
+void CollectStream::PumpLocked() {
+  if (!open_ || !MayWriteLocked() || encoding_) return;
+  if (outgoing_) return SendNextPartLocked();
+  if (!messages_.empty()) {
+    SendLocked(messages_.front());
+    messages_.pop_front();
+    return;
+  }
+  if (std::optional<Outgoing> next = policy_->delivery.Take(id_)) {
+    return StartBatchLocked(*next);
+  }
+  if ((half_closed_ || drain_) && policy_->delivery.Idle(id_)) {
+    EndLocked(half_closed_ ? grpc::Status::OK : ToGrpc(DrainingStatus()));
+  }
+}
+
+bool CollectStream::NeedsCopy() const {
+  const v1::Encoding& encoding = layout_->encoding();
+  return encoding.state() || encoding.fp16() || encoding.slot_states();
+}
+
+absl::StatusOr<std::shared_ptr<const EncodedOutgoing>> CollectStream::Encode(
+    const Outgoing& outgoing) const {
+  auto encoded = std::make_shared<EncodedOutgoing>();
+  encoded->batch = outgoing.batch;
+  VIXEN_ASSIGN_OR_RETURN(encoded->encoded, codec::EncodeBatch(outgoing.batch->batch, *layout_,
+                                                              state_.run.collector.market));
+  return encoded;
+}
+
+void CollectStream::StartBatchLocked(const Outgoing& outgoing) {
+  if (NeedsCopy()) {
+    encoding_ = true;
+    const bool posted = state_.encoding.Post([stream = shared_from_this(), outgoing] {
+      const auto encoded = stream->Encode(outgoing);
+      std::lock_guard lock(stream->mutex_);
+      stream->encoding_ = false;
+      if (stream->MayWriteLocked()) stream->SendHeaderLocked(outgoing, encoded);
+    });
+    if (posted) return;
+    encoding_ = false;
+  }
+  SendHeaderLocked(outgoing, Encode(outgoing));
+}
+
+void CollectStream::SendHeaderLocked(
+    const Outgoing& outgoing,
+    const absl::StatusOr<std::shared_ptr<const EncodedOutgoing>>& encoded) {
+  if (!encoded.ok()) return EndLocked(ToGrpc(absl::InternalError(encoded.status().message())));
+  outgoing_ = *encoded;
+  sent_bytes_ = 0;
+  v1::CollectResponse response;
+  *response.mutable_header() = outgoing.batch->header;
+  response.mutable_header()->set_delivery(outgoing.delivery);
+  response.mutable_header()->set_payload_bytes(outgoing_->encoded.payload_bytes);
+  SendLocked(response);
+}
+
+void CollectStream::SendNextPartLocked() {
+  const codec::EncodedBatch& encoded = outgoing_->encoded;
+  if (sent_bytes_ < encoded.payload_bytes) {
+    const uint64_t size =
+        std::min<uint64_t>(state_.run.limits.chunk_bytes(), encoded.payload_bytes - sent_bytes_);
+    response_ = ChunkToByteBuffer(outgoing_, sent_bytes_, size);
+    sent_bytes_ += size;
+    state_.metrics.sent_bytes->Increment(static_cast<double>(size));
+    return WriteLocked(&response_);
+  }
+  v1::CollectResponse response;
+  response.mutable_trailer()->set_crc32c(encoded.crc32c);
+  *response.mutable_trailer()->mutable_statistics() =
+      codec::ToProto(outgoing_->batch->batch.statistics);
+  outgoing_.reset();
+  state_.metrics.sent_batches->Increment();
+  SendLocked(response);
+}
+
+void CollectStream::OnWriteDone(bool ok) {
+  std::lock_guard lock(mutex_);
+  if (WriteDoneLocked(ok)) PumpLocked();
+}
+
+void CollectStream::Fail(const absl::Status& status) {
+  Detach();
+  spdlog::warn("collect: a stream ends with {}", status.ToString());
+  End(ToGrpc(status));
+}
+
+void CollectStream::OnCancel() {
+  Detach();
+  End(grpc::Status::CANCELLED);
+}
+
+CollectStream::Session CollectStream::session() {
+  std::lock_guard lock(mutex_);
+  return {policy_, id_};
+}
+
+void CollectStream::Detach() {
+  const Session session = this->session();
+  if (session.id != 0) session.policy->delivery.Close(session.id);
+}
+
+void CollectStream::AtDone() {
+  Detach();
+  state_.streams.Remove(this);
+  std::lock_guard lock(mutex_);
+  done_ = true;
+}
+
+void CollectStream::Drain() {
+  std::lock_guard lock(mutex_);
+  if (std::exchange(drain_, true)) return;
+  if (!open_) return EndLocked(ToGrpc(DrainingStatus()));
+  messages_.push_back(NoticeOf(v1::Notice::KIND_DRAINING,
+                               "no new launches; the stream ends after what was reserved"));
+  PumpLocked();
+}
+
+void CollectStream::Abort(const absl::Status& status) {
+  std::lock_guard lock(mutex_);
+  EndNowLocked(ToGrpc(status));
+  if (!done_) context_->TryCancel();
+}
+
+void CollectStream::CheckProgress(Clock::time_point now, Clock::duration deadline) {
+  {
+    std::lock_guard lock(mutex_);
+    if (evicted_at_) {
+      if (now - *evicted_at_ > deadline && !done_) context_->TryCancel();
+      return;
+    }
+    if (finished()) {
+      // The peer does not even take the status.
+      evicted_at_ = now;
+      return;
+    }
+    const bool stuck = writing_since() && now - *writing_since() > deadline;
+    const bool silent = !open_ && now - began_ > deadline;
+    if (!stuck && !silent) return;
+    evicted_at_ = now;
+    EndNowLocked(ToGrpc(absl::DeadlineExceededError(
+        stuck ? "the consumer took nothing for progress_deadline_seconds"
+              : "the consumer sent no `open` for progress_deadline_seconds")));
+  }
+  state_.metrics.streams_evicted->Increment();
+  spdlog::warn("collect: a stream made no progress and is evicted");
+  Detach();
+}
+
+}  // namespace vixen::server
