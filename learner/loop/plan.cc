@@ -55,6 +55,7 @@ NStepOptions Plan::n_step() const {
       config.replay().cut_exploratory() && !config.testing().plant_nstep_uncut();
   options.carry_over = environment.carry_over;
   options.reward_scale = config.testing().plant_reward_scale();
+  options.stale_bootstrap = config.testing().plant_stale_bootstrap();
   options.bars = bars;
   options.allowed_actions = 0;
   for (uint8_t action : actions()) options.allowed_actions |= uint64_t{1} << action;

@@ -102,7 +102,7 @@ void NStepBuilder::CloseFront(const Tail& tail, size_t front, bool terminal,
   const ReplayRow& end = tail.back().row;
   row.reward = static_cast<float>(sum);
   row.discount = terminal ? 0.0f : static_cast<float>(discount);
-  row.bootstrap_bar = end.bar + 1;
+  row.bootstrap_bar = options_.stale_bootstrap ? end.bar : end.bar + 1;
   std::copy(std::begin(end.next_portfolio), std::end(end.next_portfolio), row.bootstrap_portfolio);
   out.push_back(row);
 }

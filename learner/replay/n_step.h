@@ -12,10 +12,11 @@ namespace vixen::learner {
 struct NStepOptions {
   uint32_t n = 1;  // longest window
   double gamma = 0.99;
-  bool cut_exploratory = true;  // a window ends before a later exploratory row
-  bool carry_over = false;      // windows span consecutive launches
-  double reward_scale = 1.0;    // other than 1 only as a planted fault
-  uint64_t bars = 0;            // of the dataset
+  bool cut_exploratory = true;   // a window ends before a later exploratory row
+  bool carry_over = false;       // windows span consecutive launches
+  double reward_scale = 1.0;     // other than 1 only as a planted fault
+  bool stale_bootstrap = false;  // planted fault: features of the bar before the bootstrap state's
+  uint64_t bars = 0;             // of the dataset
   uint64_t allowed_actions = (uint64_t{1} << kernels::kActions) - 1;  // bit a: action a may occur
 };
 

@@ -80,6 +80,7 @@ void WeightsPusher::Run() {
       if (Empty()) events_.Push(WeightsLive{options_.actor, online_version});
       continue;
     }
+    if (stop_.stopped()) return;
     if (status.code() == absl::StatusCode::kAborted) {
       spdlog::warn("{}", status.ToString());
       ReportBehind();
