@@ -82,6 +82,8 @@ absl::Status RunActor(const v1::ActorConfig& config) {
   VIXEN_RETURN_IF_ERROR(SetUpLog(config.log()));
   gpr_set_log_function(LogGrpc);
   std::cout << config::EffectiveText(config) << std::flush;
+  // A file of an earlier run would name ports that are no longer ours.
+  if (!config.port_file().empty()) std::remove(config.port_file().c_str());
   VIXEN_ASSIGN_OR_RETURN(const MakeCollector make, ChooseExecutor(config.execution()));
   VIXEN_ASSIGN_OR_RETURN(const std::unique_ptr<Actor> actor, Actor::Start(config, make));
   std::thread(HandleSignals, actor.get()).detach();

@@ -73,7 +73,7 @@ class CollectorLoopTest : public ::testing::Test {
   }
 
   FakeControl control;
-  Run run = SmallRun(control);
+  server::Run run = SmallRun(control);
   ActorMetrics metrics{"cpu", "fake"};
   Policies policies{run, metrics, [this] { loop.Notify(); }};
   WeightsIntake intake{run, policies, metrics};

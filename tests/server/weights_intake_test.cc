@@ -63,7 +63,7 @@ class WeightsIntakeTest : public ::testing::Test {
   }
 
   FakeControl control;
-  Run run = SmallRun(control);
+  server::Run run = SmallRun(control);
   ActorMetrics metrics{"cpu", "fake"};
   Policies policies{run, metrics, nullptr};
   WeightsIntake intake{run, policies, metrics};

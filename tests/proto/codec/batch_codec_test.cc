@@ -61,7 +61,9 @@ TEST(BatchCodec, BringsEveryEncodingBackInChunksOfAnySize) {
       EXPECT_EQ(decoded->batch.statistics.term_sum[1], -3.25);
       EXPECT_EQ(decoded->batch.statistics.barrier_result[2], 7u);
       EXPECT_EQ(decoded->batch.start_states.size(), encoding.slot_states() ? 3u : 0u);
-      if (encoding.slot_states()) EXPECT_EQ(decoded->batch.start_states[2].rng, 102u);
+      if (encoding.slot_states()) {
+        EXPECT_EQ(decoded->batch.start_states[2].rng, 102u);
+      }
       EXPECT_EQ(decoded->state.size(), encoding.state() ? 15u * 7u : 0u);
     }
   }
@@ -100,7 +102,9 @@ TEST(BatchEncoder, SendsCompactAndTermsWithoutACopy) {
     ASSERT_TRUE(encoded.ok());
     EXPECT_TRUE(encoded->owned.empty());
     EXPECT_EQ(encoded->payload_bytes, (terms ? 62u : 42u) * 15u);
-    if (terms) EXPECT_EQ(encoded->crc32c, base::Crc32c(example.batch.payload()));
+    if (terms) {
+      EXPECT_EQ(encoded->crc32c, base::Crc32c(example.batch.payload()));
+    }
   }
 }
 
