@@ -15,6 +15,7 @@ constexpr double kFewTrades = 30;
 constexpr double kMostCostShare = 0.5;
 constexpr double kNoiseLevel = 0.05;
 constexpr double kOneActionShare = 0.95;
+constexpr double kLeastProfitShare = 0.1;
 
 void Add(Evaluation& evaluation, std::string text) {
   evaluation.warnings.push_back(std::move(text));
@@ -90,6 +91,14 @@ void WarnOfOneAction(Evaluation& evaluation) {
                                Percent(share), " of the steps."));
 }
 
+void WarnOfReward(Evaluation& evaluation) {
+  const double profit = RewardVarianceShares(evaluation.statistics)[0];
+  if (profit >= kLeastProfitShare || evaluation.statistics.valid_rows < 2) return;
+  Add(evaluation, absl::StrCat("Profit is ", Percent(profit),
+                               " of the reward's variance here: a policy trained so learns the "
+                               "shaping terms, not the profit (--pnl_scale, preset recommended)."));
+}
+
 bool TimesGoBack(const EvaluationSeries& series) {
   return !std::is_sorted(series.time.begin(), series.time.end());
 }
@@ -121,7 +130,8 @@ void AddWarnings(Evaluation& evaluation) {
   WarnOfRuin(evaluation);
   const Metrics& policy = evaluation.policy;
   const double closed = policy[MetricId::kClosedTrades].value.value_or(0);
-  if (closed == 0 && policy[MetricId::kOpenTrades].value.value_or(0) == 0) {
+  const bool traded = closed > 0 || policy[MetricId::kOpenTrades].value.value_or(0) > 0;
+  if (!traded) {
     Add(evaluation, "The policy never traded: it stayed flat.");
   } else if (closed < kFewTrades) {
     Add(evaluation,
@@ -130,9 +140,10 @@ void AddWarnings(Evaluation& evaluation) {
                      "."));
   }
   WarnOfCosts(evaluation);
-  WarnOfTiming(evaluation);
+  if (traded) WarnOfTiming(evaluation);
   WarnOfOneRegime(evaluation);
   WarnOfOneAction(evaluation);
+  if (traded) WarnOfReward(evaluation);
   WarnOfCalendar(evaluation);
   if (evaluation.reward_equity_correlation.has_value() &&
       *evaluation.reward_equity_correlation < 0) {

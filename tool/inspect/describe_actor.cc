@@ -10,6 +10,19 @@
 namespace vixen::tool {
 namespace {
 
+const char* PrecisionName(v1::Precision precision) {
+  switch (precision) {
+    case v1::PRECISION_FP32:
+      return "fp32";
+    case v1::PRECISION_TF32:
+      return "tf32";
+    case v1::PRECISION_FP16:
+      return "fp16";
+    default:
+      return "unknown";
+  }
+}
+
 Json PoliciesOf(const v1::GetInfoResponse& info) {
   Json policies = Json::array();
   for (const v1::PolicyInfo& policy : info.policies()) {
@@ -51,6 +64,7 @@ Json DroppedOf(const v1::GetBalanceResponse& balance) {
   Json dropped = Json::array();
   for (const v1::BalanceSheet& sheet : balance.sheets()) {
     for (const auto& [reason, value] : sheet.dropped()) {
+      if (value.batches() == 0) continue;
       dropped.push_back({{"policy", sheet.policy()},
                          {"group", sheet.group()},
                          {"reason", reason},
@@ -88,7 +102,7 @@ absl::StatusOr<Json> DescribeActor(const std::string& address, const v1::TlsSett
                {"executor", info.executor()},
                {"device", info.device()},
                {"algorithm", base::StrCat(info.algorithm(), " (", info.algorithm_reason(), ")")},
-               {"precision", v1::Precision_Name(info.precision())},
+               {"precision", PrecisionName(info.precision())},
                {"episodes", info.episodes()},
                {"steps", info.steps()},
                {"architecture", codec::FromProto(info.architecture()).Describe()},

@@ -43,7 +43,7 @@ struct Progress {
 };
 
 Progress ProgressOf(const TrainingLog& log) {
-  for (const char* name : {"updates", "update", "transitions", "step"}) {
+  for (const char* name : {"transitions", "updates", "update", "step"}) {
     const auto found = log.curves.find(name);
     if (found == log.curves.end() || found->second.row.size() < 2) continue;
     if (!std::is_sorted(found->second.value.begin(), found->second.value.end())) continue;
@@ -147,28 +147,39 @@ std::vector<TrainingChart> TrainingCharts(const TrainingLog& log) {
   }
   charts.push_back(std::move(terms));
 
+  const auto single = [&](TrainingChart chart, std::initializer_list<const char*> words) {
+    for (const std::string& name : named(words)) {
+      AddCurve(log, progress, name, "", "policy", chart.chart);
+      if (!chart.chart.series.empty()) break;
+    }
+    charts.push_back(std::move(chart));
+  };
   TrainingChart reward = blank("Mean reward", "A transition, all terms together, while exploring.");
-  for (const std::string& name : named({"mean_reward", "reward_mean", "reward"})) {
-    AddCurve(log, progress, name, "", "policy", reward.chart);
-    break;
-  }
   reward.chart.zero_line = true;
-  charts.push_back(std::move(reward));
+  single(std::move(reward), {"mean_reward", "reward_mean", "reward"});
 
-  TrainingChart score = blank("Score", "Share of the known optimum, where the market has one.");
-  for (const std::string& name : named({"score"})) {
-    AddCurve(log, progress, name, "", "policy", score.chart);
-    break;
+  TrainingChart episodes =
+      blank("Return of episodes", "Mean net return of the episodes that ended.");
+  episodes.chart.zero_line = true;
+  episodes.chart.y_format = AxisFormat::kPercent;
+  single(std::move(episodes), {"episode_return_mean"});
+
+  TrainingChart values = blank("Value and TD error", "Means over the sampled rows of a window.");
+  style = 1;
+  for (const char* word : {"mean_abs_td", "q_mean", "q_max"}) {
+    for (const std::string& name : named({word})) {
+      AddCurve(log, progress, name, word, absl::StrCat("c", style++), values.chart);
+      break;
+    }
   }
-  charts.push_back(std::move(score));
+  values.chart.zero_line = true;
+  charts.push_back(std::move(values));
+
+  single(blank("Score", "Share of the known optimum, where the market has one."), {"score"});
 
   TrainingChart epsilon = blank("Exploration ε", "Probability of a random action.");
   epsilon.chart.zero_line = true;
-  for (const std::string& name : named({"epsilon"})) {
-    AddCurve(log, progress, name, "", "policy", epsilon.chart);
-    break;
-  }
-  charts.push_back(std::move(epsilon));
+  single(std::move(epsilon), {"epsilon"});
 
   std::erase_if(charts, [](const TrainingChart& chart) { return chart.chart.series.empty(); });
   return charts;

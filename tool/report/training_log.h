@@ -30,8 +30,8 @@ struct TrainingChart {
   std::string caption;
   Chart chart;
 };
-// Loss, reward, reward by term, ε, score, td error: those that the log has, over updates (or
-// transitions, or rows).
+// Loss, reward by term, returns, values, score and ε: those that the log has, over transitions (or
+// updates, or rows).
 std::vector<TrainingChart> TrainingCharts(const TrainingLog& log);
 
 }  // namespace vixen::tool

@@ -35,6 +35,8 @@ std::string Text(const Bytes& bytes) {
 
 // Sends a batch for each credit, keeps what the client said.
 class PlayedActor final : public v1::Actor::Service {
+  using Stream = grpc::ServerReaderWriter<v1::CollectResponse, v1::CollectRequest>;
+
  public:
   PlayedActor() {
     v1::EnvironmentSettings settings;
@@ -137,10 +139,7 @@ class PlayedActor final : public v1::Actor::Service {
   bool spoil = false;
 
  private:
-  using Stream = grpc::ServerReaderWriter<v1::CollectResponse, v1::CollectRequest>;
-
-  void SendBatch(const codec::ColumnLayout& layout,
-                 grpc::ServerReaderWriter<v1::CollectResponse, v1::CollectRequest>& stream) {
+  void SendBatch(const codec::ColumnLayout& layout, Stream& stream) {
     kernels::Batch batch(kEpisodes, kSteps, true);
     EXPECT_TRUE(collector_->Launch({.seed = 1, .launch = sent, .epsilon = 0.5f}, batch).ok());
     EXPECT_TRUE(collector_->Wait(batch).ok());
