@@ -515,7 +515,7 @@ absl::Status CudaExecutor::Enqueue(const LaunchRequest& request, LaunchStaging& 
     VIXEN_CUDA_RETURN_IF_ERROR(EnqueueTiledBatch(launch, tiles, device_.multiprocessors, stream));
   }
   VIXEN_CUDA_RETURN_IF_ERROR(EnqueueStatistics(arguments_.data(), options_.episodes,
-                                               statistics_workspace_.data(), stream));
+                                               options_.steps, statistics_workspace_.data(), stream));
   has_slots_ = true;
   return absl::OkStatus();
 }

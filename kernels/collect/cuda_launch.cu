@@ -10,8 +10,19 @@ namespace {
 
 constexpr unsigned long long kNoBadRow = ~0ull;
 // Fixed, so that the order of the sums depends on N and L only.
-constexpr uint32_t kStatisticsWarps = 1024;
+constexpr uint32_t kMostRowWarps = 2112;
+constexpr uint32_t kMostEpisodeWarps = 1024;
+constexpr uint32_t kRowsPerPiece = 128;
 constexpr uint32_t kWarpsPerBlock = 4;
+
+__host__ __device__ uint32_t RowWarps(uint32_t episodes, uint32_t steps) {
+  const uint64_t rows = static_cast<uint64_t>(episodes) * steps;
+  const uint64_t pieces = (rows + kRowsPerPiece - 1) / kRowsPerPiece;
+  return pieces < kMostRowWarps ? static_cast<uint32_t>(pieces) : kMostRowWarps;
+}
+__host__ __device__ uint32_t EpisodeWarps(uint32_t episodes) {
+  return episodes < kMostEpisodeWarps ? episodes : kMostEpisodeWarps;
+}
 
 // Grid: one thread a slot.
 __global__ void StartSlotsKernel(const LaunchArguments* arguments) {
@@ -46,11 +57,6 @@ constexpr int kExplored = kValid + 1;
 constexpr int kTerminated = kValid + 2;
 constexpr int kTruncated = kValid + 3;
 constexpr int kFills = kValid + 4;
-
-struct EpisodeSums {
-  double reward = 0, reward_squares = 0, net_return = 0, net_return_squares = 0;
-  uint64_t count = 0, length = 0;
-};
 
 __device__ double WarpSum(double value) {
   for (int offset = 16; offset > 0; offset /= 2) {
@@ -93,69 +99,28 @@ __device__ void AddRow(const LaunchArguments& launch, size_t row, uint8_t flags,
   sums.counts[kFills] += __float_as_uint(rest.w);
 }
 
-// A warp walks whole slots, 32 rows at a time: each lane adds its rows' terms; the episodes' running
-// reward is added row by row by all lanes alike, in float32 and step order as on the CPU.
-__device__ void ScanSlot(const LaunchArguments& launch, uint32_t slot, int lane, Sums& sums,
-                         EpisodeSums& episodes, unsigned long long& bad_row) {
-  const SlotState* starts = launch.start_slots;
-  float reward_sum = starts != nullptr ? starts[slot].episode_reward : 0.0f;
-  uint64_t length = starts != nullptr ? starts[slot].step : 0;
-  const size_t first = static_cast<size_t>(slot) * launch.steps;
-  for (uint32_t base = 0; base < launch.steps; base += 32) {
-    const uint32_t step = base + lane;
-    const size_t row = first + step;
-    uint8_t flags = 0;
-    float reward = 0.0f;
-    float net_return = 0.0f;
-    if (step < launch.steps) {
-      flags = launch.rows.flags[row];
-      reward = launch.rows.reward[row];
-      net_return = launch.rows.next_portfolio[row * kPortfolioFeatures];
-      if ((flags & kFlagValid) != 0) {
-        const float td = launch.rows.td[row];
-        AddRow(launch, row, flags, td, sums);
-        if (!isfinite(reward) || !isfinite(td)) {
-          bad_row = row < bad_row ? row : bad_row;
-        }
+// A warp adds the rows of its pieces, each lane its own.
+__device__ void SumRows(const LaunchArguments& launch, uint32_t warp, uint32_t warps, int lane,
+                        LaunchStatistics& total) {
+  Sums sums;
+  unsigned long long bad_row = kNoBadRow;
+  const size_t rows = static_cast<size_t>(launch.episodes) * launch.steps;
+  for (size_t first = static_cast<size_t>(warp) * kRowsPerPiece; first < rows;
+       first += static_cast<size_t>(warps) * kRowsPerPiece) {
+#pragma unroll
+    for (uint32_t i = 0; i < kRowsPerPiece; i += 32) {
+      const size_t row = first + i + lane;
+      if (row >= rows) continue;
+      const uint8_t flags = launch.rows.flags[row];
+      if ((flags & kFlagValid) == 0) continue;
+      const float td = launch.rows.td[row];
+      AddRow(launch, row, flags, td, sums);
+      if (!isfinite(launch.rows.reward[row]) || !isfinite(td)) {
+        bad_row = row < bad_row ? row : bad_row;
       }
     }
-    const unsigned valid = __ballot_sync(kAllLanes, (flags & kFlagValid) != 0);
-    const unsigned ended =
-        __ballot_sync(kAllLanes, (flags & (kFlagTerminated | kFlagTruncated)) != 0);
-    for (int i = 0; i < 32; ++i) {
-      const float row_reward = __shfl_sync(kAllLanes, reward, i);
-      if ((valid >> i & 1) == 0) continue;
-      reward_sum += row_reward;
-      length += 1;
-      if ((ended >> i & 1) == 0) continue;
-      const double total = reward_sum;
-      const double gain = static_cast<double>(__shfl_sync(kAllLanes, net_return, i)) - 1.0;
-      episodes.reward += total;
-      episodes.reward_squares += total * total;
-      episodes.net_return += gain;
-      episodes.net_return_squares += gain * gain;
-      episodes.count += 1;
-      episodes.length += length;
-      reward_sum = 0.0f;
-      length = 0;
-    }
-  }
-  if (lane == 0) launch.slots[slot].episode_reward = reward_sum;
-}
-
-// Grid: kStatisticsWarps warps; warp w takes slots w, w + kStatisticsWarps, … and writes partials[w].
-__global__ void PartialStatisticsKernel(const LaunchArguments* arguments, LaunchStatistics* partials) {
-  const LaunchArguments& launch = *arguments;
-  const int lane = threadIdx.x % 32;
-  const uint32_t warp = blockIdx.x * kWarpsPerBlock + threadIdx.x / 32;
-  Sums sums;
-  EpisodeSums episodes;
-  unsigned long long bad_row = kNoBadRow;
-  for (uint32_t slot = warp; slot < launch.episodes; slot += kStatisticsWarps) {
-    ScanSlot(launch, slot, lane, sums, episodes, bad_row);
   }
   if (bad_row != kNoBadRow) atomicMin(launch.bad_row, bad_row);
-  LaunchStatistics total;
   for (int i = 0; i < kRewardTerms; ++i) {
     total.term_sum[i] = WarpSum(sums.term[i]);
     total.term_sum_squares[i] = WarpSum(sums.term_squares[i]);
@@ -169,12 +134,6 @@ __global__ void PartialStatisticsKernel(const LaunchArguments* arguments, Launch
   total.terminated = counts[kTerminated];
   total.truncated = counts[kTruncated];
   total.trades = counts[kFills];
-  total.episodes_ended = episodes.count;
-  total.episode_reward_sum = episodes.reward;
-  total.episode_reward_sum_squares = episodes.reward_squares;
-  total.episode_return_sum = episodes.net_return;
-  total.episode_return_sum_squares = episodes.net_return_squares;
-  total.episode_length_sum = episodes.length;
   const double capital = launch.rules.settings.initial_capital;
   total.traded_notional = WarpSum(sums.notional) / capital;
   total.costs = WarpSum(sums.costs) / capital;
@@ -184,12 +143,83 @@ __global__ void PartialStatisticsKernel(const LaunchArguments* arguments, Launch
     most = fmax(most, __shfl_xor_sync(kAllLanes, most, offset));
   }
   total.td_max = most;
+}
+
+// A warp walks whole slots, 32 rows at a time; the episodes' running reward is added row by row by all
+// lanes alike, in float32 and step order as on the CPU.
+__device__ void ScanSlot(const LaunchArguments& launch, uint32_t slot, int lane,
+                         LaunchStatistics& total) {
+  const SlotState* starts = launch.start_slots;
+  float reward_sum = starts != nullptr ? starts[slot].episode_reward : 0.0f;
+  uint64_t length = starts != nullptr ? starts[slot].step : 0;
+  const size_t first = static_cast<size_t>(slot) * launch.steps;
+  // The next 32 rows are on their way while these are added.
+  const auto load = [&](uint32_t step, uint8_t& flags, float& reward, float& gain) {
+    flags = 0;
+    reward = gain = 0.0f;
+    if (step >= launch.steps) return;
+    flags = launch.rows.flags[first + step];
+    reward = launch.rows.reward[first + step];
+    gain = launch.rows.next_portfolio[(first + step) * kPortfolioFeatures];
+  };
+  uint8_t flags;
+  float reward, net_return;
+  load(lane, flags, reward, net_return);
+  for (uint32_t base = 0; base < launch.steps; base += 32) {
+    uint8_t next_flags;
+    float next_reward, next_return;
+    load(base + 32 + lane, next_flags, next_reward, next_return);
+    const unsigned valid = __ballot_sync(kAllLanes, (flags & kFlagValid) != 0);
+    const unsigned ended =
+        __ballot_sync(kAllLanes, (flags & (kFlagTerminated | kFlagTruncated)) != 0);
+#pragma unroll 8
+    for (int i = 0; i < 32; ++i) {
+      const float row_reward = __shfl_sync(kAllLanes, reward, i);
+      if ((valid >> i & 1) == 0) continue;
+      reward_sum += row_reward;
+      length += 1;
+      if ((ended >> i & 1) == 0) continue;
+      const double sum = reward_sum;
+      const double gain = static_cast<double>(__shfl_sync(kAllLanes, net_return, i)) - 1.0;
+      total.episode_reward_sum += sum;
+      total.episode_reward_sum_squares += sum * sum;
+      total.episode_return_sum += gain;
+      total.episode_return_sum_squares += gain * gain;
+      total.episodes_ended += 1;
+      total.episode_length_sum += length;
+      reward_sum = 0.0f;
+      length = 0;
+    }
+    flags = next_flags;
+    reward = next_reward;
+    net_return = next_return;
+  }
+  if (lane == 0) launch.slots[slot].episode_reward = reward_sum;
+}
+
+// Grid: RowWarps + EpisodeWarps warps; each writes its partial sums.
+__global__ void PartialStatisticsKernel(const LaunchArguments* arguments, LaunchStatistics* partials) {
+  const LaunchArguments& launch = *arguments;
+  const int lane = threadIdx.x % 32;
+  const uint32_t warp = blockIdx.x * kWarpsPerBlock + threadIdx.x / 32;
+  const uint32_t row_warps = RowWarps(launch.episodes, launch.steps);
+  const uint32_t episode_warps = EpisodeWarps(launch.episodes);
+  if (warp >= row_warps + episode_warps) return;
+  LaunchStatistics total;
+  // The scans are the longer chains: they come first.
+  if (warp < episode_warps) {
+    for (uint32_t slot = warp; slot < launch.episodes; slot += episode_warps) {
+      ScanSlot(launch, slot, lane, total);
+    }
+  } else {
+    SumRows(launch, warp - episode_warps, row_warps, lane, total);
+  }
   if (lane == 0) partials[warp] = total;
 }
 
 // Every member of LaunchStatistics is 8 bytes wide: a double or a count.
 constexpr int kFields = sizeof(LaunchStatistics) / 8;
-constexpr int kLanesPerField = 16;
+constexpr int kLanesPerField = 28;
 __device__ bool IsCount(int field) {
   constexpr int kFirst = offsetof(LaunchStatistics, valid_rows) / 8;
   constexpr int kLast = offsetof(LaunchStatistics, episodes_ended) / 8;
@@ -204,7 +234,8 @@ __global__ void TotalStatisticsKernel(const LaunchArguments* arguments,
   __shared__ uint64_t shares[kFields][kLanesPerField];
   const int field = threadIdx.x / kLanesPerField;
   const int share = threadIdx.x % kLanesPerField;
-  const uint32_t warps = min(arguments->episodes, kStatisticsWarps);
+  const uint32_t warps =
+      RowWarps(arguments->episodes, arguments->steps) + EpisodeWarps(arguments->episodes);
   const bool is_max = field == offsetof(LaunchStatistics, td_max) / 8;
   if (field < kFields) {
     const uint64_t* words = reinterpret_cast<const uint64_t*>(partials);
@@ -264,11 +295,13 @@ cudaError_t EnqueueStart(const LaunchArguments* arguments, uint32_t episodes, cu
   return cudaGetLastError();
 }
 
-size_t StatisticsWorkspaceBytes() { return kStatisticsWarps * sizeof(LaunchStatistics); }
+size_t StatisticsWorkspaceBytes() {
+  return (kMostRowWarps + kMostEpisodeWarps) * sizeof(LaunchStatistics);
+}
 
-cudaError_t EnqueueStatistics(const LaunchArguments* arguments, uint32_t episodes, void* workspace,
-                              cudaStream_t stream) {
-  const uint32_t warps = episodes < kStatisticsWarps ? episodes : kStatisticsWarps;
+cudaError_t EnqueueStatistics(const LaunchArguments* arguments, uint32_t episodes, uint32_t steps,
+                              void* workspace, cudaStream_t stream) {
+  const uint32_t warps = RowWarps(episodes, steps) + EpisodeWarps(episodes);
   auto* partials = static_cast<LaunchStatistics*>(workspace);
   PartialStatisticsKernel<<<(warps + kWarpsPerBlock - 1) / kWarpsPerBlock, 32 * kWarpsPerBlock, 0,
                             stream>>>(arguments, partials);

@@ -71,8 +71,8 @@ cudaError_t EnqueueStart(const LaunchArguments* arguments, uint32_t episodes, cu
 size_t StatisticsWorkspaceBytes();
 // Statistics of the finished rows in a fixed order, the slots' running episode reward, the first
 // bad row.
-cudaError_t EnqueueStatistics(const LaunchArguments* arguments, uint32_t episodes, void* workspace,
-                              cudaStream_t stream);
+cudaError_t EnqueueStatistics(const LaunchArguments* arguments, uint32_t episodes, uint32_t steps,
+                              void* workspace, cudaStream_t stream);
 
 // features [T, F] → [T, stride] and, where `packed` is given, fp16 [T, 64].
 cudaError_t EnqueueLayOutFeatures(const float* features, uint64_t rows, uint32_t width,

@@ -2,6 +2,8 @@
 // The matrix and copy instructions that the kernels name by hand.
 #pragma once
 
+#include <cuda_fp16.h>
+
 #include <cstdint>
 
 namespace vixen::kernels {
@@ -36,6 +38,14 @@ __device__ __forceinline__ uint32_t TransposeHalves(uint32_t row) {
 }
 
 __device__ __forceinline__ float LeakyRelu(float x) { return fmaxf(x, 0.01f * x); }
+
+// LeakyRelu of two sums as fp16: rounded first, so that it takes two instructions for both.
+__device__ __forceinline__ uint32_t PackRectified(float low, float high) {
+  const uint32_t packed = PackHalf(low, high);
+  const __half2 x = *reinterpret_cast<const __half2*>(&packed);
+  const __half2 y = __hmax2(x, __hmul2(x, __float2half2_rn(0.01f)));
+  return *reinterpret_cast<const uint32_t*>(&y);
+}
 
 __device__ __forceinline__ uint32_t SharedAddress(const void* pointer) {
   return static_cast<uint32_t>(__cvta_generic_to_shared(pointer));

@@ -8,8 +8,16 @@
 #include "kernels/collect/cuda_tile_layout.h"
 #include "kernels/env/step.h"
 
+#if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#define VIXEN_RESIDENT 1
+#else
+#define VIXEN_RESIDENT 0
+#endif
+
 namespace vixen::kernels {
 namespace {
+
+#if VIXEN_RESIDENT
 
 constexpr int kThreads = 32 * tile::kWarps;
 constexpr int kRowWords = 36;       // a state of 64 halves, padded: lanes of a quarter read 8 banks apart
@@ -23,6 +31,65 @@ constexpr int kValueBias = 816;
 constexpr int kBiases = 817;
 constexpr int kValueWeights = 128;  // left out before the advantage's
 
+// What a row needs but Q and the networks' share, one word a lane: see RowWriter.
+struct StagedRecord {
+  uint32_t word[16];
+};
+
+__device__ __forceinline__ void Stage(const StepRecord& record, StagedRecord& staged) {
+  uint32_t* word = staged.word;
+  word[0] = record.bar;
+  word[1] = record.episode;
+#pragma unroll
+  for (int i = 0; i < kPortfolioFeatures; ++i) {
+    word[2 + i] = __float_as_uint(record.portfolio[i]);
+    word[5 + i] = __float_as_uint(record.next_portfolio[i]);
+  }
+  word[8] = __float_as_uint(record.pnl);
+  word[9] = __float_as_uint(record.barrier);
+  word[10] = __float_as_uint(record.risk);
+  word[11] = __float_as_uint(record.diversity);
+  word[12] = __float_as_uint(record.costs.paid);
+  word[13] = __float_as_uint(record.costs.notional);
+  word[14] = record.costs.fills;
+  word[15] = record.action | static_cast<uint32_t>(record.flags) << 8;
+}
+
+// Lane l of a warp writes word l of a staged record to its column; lanes 15 and 16 write action and
+// flags, lane 17 Q(s, a).
+struct RowWriter {
+  std::byte* column = nullptr;
+  uint32_t stride = 0;  // bytes a row
+
+  __device__ RowWriter(const LaunchArguments& launch, int lane) {
+    const BatchView& rows = launch.rows;
+    const auto set = [&](void* base, uint32_t bytes, uint32_t offset) {
+      column = static_cast<std::byte*>(base) + offset;
+      stride = bytes;
+    };
+    if (lane == 0) set(rows.bar, 4, 0);
+    if (lane == 1) set(rows.episode, 4, 0);
+    if (lane >= 2 && lane < 5) set(rows.portfolio, 12, 4 * (lane - 2));
+    if (lane >= 5 && lane < 8) set(rows.next_portfolio, 12, 4 * (lane - 5));
+    if (lane >= 8 && lane < 12) set(launch.scratch, sizeof(RowScratch), 4 * (lane - 8));
+    if (lane >= 12 && lane < 15) set(launch.scratch, sizeof(RowScratch), 20 + 4 * (lane - 12));
+    if (lane == 15) set(rows.action, 1, 0);
+    if (lane == 16) set(rows.flags, 1, 0);
+    if (lane == 17) set(launch.scratch, sizeof(RowScratch), 16);
+  }
+
+  __device__ __forceinline__ void Write(const StagedRecord& record, float q, size_t row, int lane) const {
+    if (lane > 17) return;
+    std::byte* at = column + row * stride;
+    const uint32_t word = record.word[lane < 16 ? lane : 15];
+    if (lane == 15 || lane == 16) {
+      *reinterpret_cast<uint8_t*>(at) = static_cast<uint8_t>(lane == 15 ? word : word >> 8);
+    } else {
+      *reinterpret_cast<uint32_t*>(at) = lane == 17 ? __float_as_uint(q) : word;
+    }
+  }
+};
+
 // kTiles × 8 episodes of one block.
 template <int kTiles>
 struct Shared {
@@ -33,6 +100,7 @@ struct Shared {
   uint32_t rows[2][2][kTiles * 8][kRowWords];          // [step % 2][goes on, starts anew][episode]
   uint32_t touched[kTiles * 8][8];                     // where prefetches land
   SlotState slots[kTiles * 8];
+  StagedRecord records[kTiles * 8];
   uint32_t chosen[kTiles * 8];                         // which of the two rows a step reads
   float biases[kBiases];                               // layers 0, 1, 2, advantage, value
 };
@@ -69,13 +137,19 @@ __device__ __forceinline__ uint4 OperandOf(const Sums& sums) {
 #pragma unroll
   for (int block = 0; block < 2; ++block) {
     const float* d = sums.d[block];
-    words[2 * block] = TransposeHalves(PackHalf(LeakyRelu(d[0]), LeakyRelu(d[1])));
-    words[2 * block + 1] = TransposeHalves(PackHalf(LeakyRelu(d[2]), LeakyRelu(d[3])));
+    words[2 * block] = TransposeHalves(PackRectified(d[0], d[1]));
+    words[2 * block + 1] = TransposeHalves(PackRectified(d[2], d[3]));
   }
   return make_uint4(words[0], words[1], words[2], words[3]);
 }
 
 __device__ __forceinline__ uint32_t HalfBits(float value) { return PackHalf(value, 0.0f) & 0xffffu; }
+
+// Where StartBar looks first: for prefetches.
+__device__ __forceinline__ uint32_t DrawnBar(const MarketView& market, uint32_t draw) {
+  return market.begin + static_cast<uint32_t>(
+                            (static_cast<uint64_t>(draw) * (market.end - market.begin)) >> 32);
+}
 
 __device__ void PutPortfolio(uint32_t* row, uint32_t features, const float* portfolio) {
   __half* halves = reinterpret_cast<__half*>(row);
@@ -157,50 +231,46 @@ __global__ void __launch_bounds__(kThreads, 1)
   const unsigned allowed_second = launch.allowed >> lane >> 32 & 1;
   float first[kTiles] = {}, second[kTiles] = {};  // advantages of actions lane and lane + 32
   int greedy[kTiles] = {};
-  StepRecord record;
   bool active = false;
+  const RowWriter writer(launch, lane);
 
-  // Writes what step `step` left in the registers above.
+  // Writes what step `step` left.
   const auto emit = [&](uint32_t step) {
-    float q = 0.0f;
 #pragma unroll
     for (int t = 0; t < kTiles; ++t) {
-      if (warp + 8 * t >= episodes) continue;
+      const int e = warp + 8 * t;
+      if (e >= episodes) continue;
       const float* value_sums = &shared.value[t][0][warp];
       const float value = value_sums[0] + value_sums[8] + value_sums[16] + value_sums[24] +
                           shared.biases[kValueBias];
-      const float mean = WarpSum(first[t] + (lane < kActions - 32 ? second[t] : 0.0f)) /
-                         static_cast<float>(kActions);
-      const int action = __shfl_sync(kAllLanes, record.action, t);
+      const float mean = WarpSum(first[t] + second[t]) / static_cast<float>(kActions);
+      const StagedRecord& record = shared.records[e];
+      const int action = record.word[15] & 0xff;
       const float taken_first = __shfl_sync(kAllLanes, first[t], action & 31);
       const float taken_second = __shfl_sync(kAllLanes, second[t], action & 31);
-      if (lane == t) q = value + (action < 32 ? taken_first : taken_second) - mean;
+      const size_t row = static_cast<size_t>(first_slot + e) * launch.steps + step;
+      writer.Write(record, value + (action < 32 ? taken_first : taken_second) - mean, row, lane);
       if (launch.rows.q != nullptr) {
         const bool is_active = __shfl_sync(kAllLanes, active, t);
-        const size_t at = static_cast<size_t>(first_slot + warp + 8 * t) * launch.steps + step;
-        float* out = launch.rows.q + at * kActions;
+        float* out = launch.rows.q + row * kActions;
         out[lane] = is_active ? value + first[t] - mean : 0.0f;
         if (lane < kActions - 32) out[lane + 32] = is_active ? value + second[t] - mean : 0.0f;
       }
-    }
-    if (rules_here) {
-      WriteRecord(launch, static_cast<size_t>(first_slot + ruled) * launch.steps + step, record, q);
     }
   };
 
   for (uint32_t step = 0; step < launch.steps; ++step) {
     // What this step's rules and the next step's states will read begins to travel: the bar's targets,
     // and whether the bar drawn for a fresh episode is a last one.
-    uint32_t drawn = 0;
-    uint8_t drawn_last = 0;
+    uint32_t draw = 0;
     uint32_t bar = 0;
     if (fetches_here) {
       const SlotState& slot = shared.slots[fetched];
       bar = slot.bar;
-      const uint32_t draw = NextRandom(NextRandom(NextRandom(slot.rng)));
-      drawn = market.begin +
-              static_cast<uint32_t>((static_cast<uint64_t>(draw) * (market.end - market.begin)) >> 32);
-      drawn_last = IsLastBar(market, drawn);
+      draw = NextRandom(NextRandom(NextRandom(slot.rng)));
+      if (lane % 16 == 2) {
+        TouchL1(&shared.touched[fetched][5], market.last + DrawnBar(market, draw) / 4 * 4, false);
+      }
       if (lane % 16 == 0) {
         TouchL1(&shared.touched[fetched][0], market.targets + 4 * static_cast<size_t>(bar), true);
       } else if (lane % 16 == 1) {
@@ -252,7 +322,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     // The next step's two candidate rows; their places were read by the step before.
     if (fetches_here) {
       const bool anew = (lane & 8) != 0;
-      const uint32_t source = anew ? drawn - (drawn_last ? 1 : 0) : bar + 1;
+      const uint32_t source = anew ? StartBar(market, draw) : bar + 1;
       CopyAsync16(reinterpret_cast<uint4*>(shared.rows[(step + 1) & 1][anew][fetched]) + lane % 8,
                   packed + static_cast<size_t>(source) * 8 + lane % 8);
     }
@@ -330,7 +400,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     if (rules_here) {
       SlotState& slot = shared.slots[ruled];
       active = slot.active != 0;
-      record = StepRecord();
+      StepRecord record;
       uint32_t anew = 0;
       float portfolio[kPortfolioFeatures] = {1.0f, 0.0f, 0.0f};
       if (active) {
@@ -349,6 +419,7 @@ __global__ void __launch_bounds__(kThreads, 1)
       }
       shared.chosen[ruled] = anew;
       PutPortfolio(shared.rows[(step + 1) & 1][anew][ruled], features, portfolio);
+      Stage(record, shared.records[ruled]);
     }
     __syncthreads();
     emit(step);
@@ -357,6 +428,351 @@ __global__ void __launch_bounds__(kThreads, 1)
     if (lane == 0) launch.slots[first_slot + e] = shared.slots[e];
   }
 }
+
+// The speculating variant, one episode a block: two of four helper warps compute the step for every
+// action while the matrix warps are busy, so that the greedy action only selects a result.
+constexpr int kMatrixThreads = kThreads;
+constexpr int kHelperThreads = 128;
+constexpr int kSpeculators = 64;
+
+struct alignas(16) Candidate {
+  SlotState slot;
+  uint32_t padding[2];
+};
+static_assert(sizeof(Candidate) == 176);
+
+struct SpeculativeShared {
+  uint4 layer2[tile::kFragments2 * tile::kWarps][32];
+  uint4 layer0[tile::kFragments0 * tile::kWarps][32];
+  uint4 activations[2][tile::kWarps][32];
+  float advantage[2][4][kPartialRows];  // [step % 2][warp − 4][output]
+  float value[2][4];
+  uint32_t rows[2][2][kRowWords];
+  uint32_t touched[32][4];
+  Candidate candidates[2][48];          // [step % 2][action]: the slot if the step before took it
+  StagedRecord records[2];
+  uint32_t winner;                      // the action taken
+  uint32_t chosen;                      // which of the two rows the step reads
+  float biases[kBiases];
+};
+
+// Named barriers.
+__device__ __forceinline__ void SyncNamed(int barrier, int threads) {
+  asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
+}
+__device__ __forceinline__ void ArriveNamed(int barrier, int threads) {
+  asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
+}
+constexpr int kMatrixBarrier = 1;   // the matrix warps among themselves
+constexpr int kSumsBarrier = 2;     // partial outputs are there: matrix warps arrive, three helpers wait
+constexpr int kRowBarrier = 3;      // the next state is there: everyone
+constexpr int kSumsThreads = kMatrixThreads + kSpeculators + 32;
+constexpr int kAllThreads = kMatrixThreads + kHelperThreads;
+
+__device__ void RunMatrixWarp(const LaunchArguments& launch, const TileNetwork& network,
+                              SpeculativeShared& shared, int warp, int lane) {
+  const int row = lane / 4;
+  const int quad = lane % 4;
+  Fragment w1[16][2], w3[3][2];
+#pragma unroll
+  for (int i = 0; i < 32; ++i) {
+    w1[i / 2][i % 2] =
+        LoadFragment(network.image, tile::kFragment1 + warp * tile::kFragments1 + i, lane);
+  }
+#pragma unroll
+  for (int i = 0; i < 6; ++i) {
+    w3[i / 2][i % 2] =
+        LoadFragment(network.image, tile::kFragment3 + warp * tile::kFragments3 + i, lane);
+  }
+  const bool real = row == 0;  // lanes of the one episode's column of an operand B
+  const uint4 zero = make_uint4(0, 0, 0, 0);
+#pragma unroll 1
+  for (uint32_t step = 0; step < launch.steps; ++step) {
+    {
+      uint4 low = zero;
+      uint4 high = zero;
+      if (real) {
+        const uint4* state =
+            reinterpret_cast<const uint4*>(shared.rows[step & 1][shared.chosen]) + 2 * quad;
+        low = state[0];
+        high = state[1];
+      }
+      Sums sums = BiasOf(shared.biases, warp, row);
+      const uint32_t b[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+#pragma unroll
+      for (int i = 0; i < 8; ++i) {
+        const uint4 a = shared.layer0[warp * tile::kFragments0 + i][lane];
+        const uint32_t words[4] = {a.x, a.y, a.z, a.w};
+        MmaF16(sums.d[i / 4], words, b[2 * (i % 4)], b[2 * (i % 4) + 1]);
+      }
+      shared.activations[0][warp][lane] = OperandOf(sums);
+    }
+    SyncNamed(kMatrixBarrier, kMatrixThreads);
+    {
+      Sums even = BiasOf(shared.biases + kBias1, warp, row);
+      Sums odd = {};
+#pragma unroll
+      for (int j = 0; j < 8; ++j) {
+        uint4 b = zero;
+        if (real) b = shared.activations[0][j][lane];
+        MmaF16(even.d[0], w1[2 * j][0].word, b.x, b.y);
+        MmaF16(even.d[1], w1[2 * j][1].word, b.x, b.y);
+        MmaF16(odd.d[0], w1[2 * j + 1][0].word, b.z, b.w);
+        MmaF16(odd.d[1], w1[2 * j + 1][1].word, b.z, b.w);
+      }
+#pragma unroll
+      for (int i = 0; i < 8; ++i) even.d[i / 4][i % 4] += odd.d[i / 4][i % 4];
+      shared.activations[1][warp][lane] = OperandOf(even);
+    }
+    SyncNamed(kMatrixBarrier, kMatrixThreads);
+    {
+      Sums even = BiasOf(shared.biases + kBias2, warp, row);
+      Sums odd = {};
+#pragma unroll
+      for (int j = 0; j < 8; ++j) {
+        uint4 b = zero;
+        if (real) b = shared.activations[1][j][lane];
+#pragma unroll
+        for (int u = 0; u < 4; ++u) {
+          const uint4 a = shared.layer2[warp * tile::kFragments2 + 4 * j + u][lane];
+          const uint32_t words[4] = {a.x, a.y, a.z, a.w};
+          Sums& sums = u < 2 ? even : odd;
+          MmaF16(sums.d[u % 2], words, u < 2 ? b.x : b.z, u < 2 ? b.y : b.w);
+        }
+      }
+#pragma unroll
+      for (int i = 0; i < 8; ++i) even.d[i / 4][i % 4] += odd.d[i / 4][i % 4];
+      const uint4 b = OperandOf(even);
+      if (warp < 4) {
+        float d[4] = {};
+        MmaF16(d, w3[0][0].word, b.x, b.y);
+        MmaF16(d, w3[0][1].word, b.z, b.w);
+        if (lane == 0) shared.value[step & 1][warp] = d[0];
+      } else {
+        float* out = shared.advantage[step & 1][warp - 4];
+#pragma unroll
+        for (int block = 0; block < 3; ++block) {
+          float d[4] = {};
+          MmaF16(d, w3[block][0].word, b.x, b.y);
+          MmaF16(d, w3[block][1].word, b.z, b.w);
+          if (quad == 0) {
+            out[16 * block + row] = d[0];
+            out[16 * block + row + 8] = d[2];
+          }
+        }
+      }
+    }
+    ArriveNamed(kSumsBarrier, kSumsThreads);
+    SyncNamed(kRowBarrier, kAllThreads);
+  }
+}
+
+// Advantages of actions lane and lane + 32 (0 beyond 45) from the four partial sums.
+struct LaneAdvantage {
+  float first, second;
+};
+__device__ __forceinline__ LaneAdvantage AdvantageOf(const float (*sums)[kPartialRows],
+                                                     const float* bias, int lane) {
+  LaneAdvantage a = {sums[0][lane] + sums[1][lane] + sums[2][lane] + sums[3][lane] + bias[lane], 0.0f};
+  if (lane < kActions - 32) {
+    const int at = lane + 32;
+    a.second = sums[0][at] + sums[1][at] + sums[2][at] + sums[3][at] + bias[at];
+  }
+  return a;
+}
+
+// GreedyAction over the lanes.
+__device__ __forceinline__ int WarpGreedy(uint64_t allowed, LaneAdvantage a, int lane) {
+  constexpr int kLeast = static_cast<int>(0x80000000u);
+  const bool allowed_first = allowed >> lane & 1;
+  const bool allowed_second = allowed >> lane >> 32 & 1;
+  const int first = allowed_first ? OrderOf(a.first) : kLeast;
+  const int second = allowed_second ? OrderOf(a.second) : kLeast;
+  const int best = __reduce_max_sync(kAllLanes, max(first, second));
+  const unsigned at_first = __ballot_sync(kAllLanes, allowed_first && first == best);
+  const unsigned at_second = __ballot_sync(kAllLanes, allowed_second && second == best);
+  return at_first != 0 ? __ffs(at_first) - 1 : 31 + __ffs(at_second);
+}
+
+// Lane = action − 32·(which): computes the step for its action, then one lane's result is taken.
+__device__ void RunSpeculator(const LaunchArguments& launch, SpeculativeShared& shared, int which,
+                              int lane) {
+  const int mine = 32 * which + lane;
+  const bool speculates = mine < kActions;
+  const uint32_t features = launch.market.view.feature_count;
+  const size_t first_row = static_cast<size_t>(blockIdx.x) * launch.steps;
+#pragma unroll 1
+  for (uint32_t step = 0; step < launch.steps; ++step) {
+    const int next = (step + 1) & 1;
+    Candidate& candidate = shared.candidates[next][speculates ? mine : 47];
+    int wanted = -1;
+    bool active = false;
+    StepRecord record;
+    if (speculates) {
+      const uint4* from = reinterpret_cast<const uint4*>(&shared.candidates[step & 1][shared.winner]);
+      uint4* to = reinterpret_cast<uint4*>(&candidate);
+#pragma unroll
+      for (int i = 0; i < 11; ++i) to[i] = from[i];
+      active = candidate.slot.active != 0;
+      if (active) {
+        const int scripted = launch.scripted != nullptr ? launch.scripted[first_row + step] : -1;
+        Choice choice = ChooseAction(launch.rules.settings, launch.epsilon, -1, scripted,
+                                     candidate.slot.rng);
+        wanted = choice.action;
+        choice.action = mine;
+        record = StepSlot(launch.rules, launch.market.view, choice, step, candidate.slot);
+      }
+    }
+    __syncwarp();
+    const bool anew = (record.flags & (kFlagTerminated | kFlagTruncated)) != 0;
+    SyncNamed(kSumsBarrier, kSumsThreads);
+    const LaneAdvantage advantage =
+        AdvantageOf(shared.advantage[step & 1], shared.biases + kAdvantageBias, lane);
+    const int greedy = WarpGreedy(launch.allowed, advantage, lane);
+    int taken = active ? (wanted >= 0 ? wanted : greedy) : 0;
+    if (speculates && mine == taken) {
+      // next_close is the next bar's close bit for bit, so s' is the next step's state as well.
+      const bool goes_on = active && !anew;
+      const float portfolio[kPortfolioFeatures] = {goes_on ? record.next_portfolio[0] : 1.0f,
+                                                   goes_on ? record.next_portfolio[1] : 0.0f,
+                                                   goes_on ? record.next_portfolio[2] : 0.0f};
+      PutPortfolio(shared.rows[next][anew], features, portfolio);
+      shared.chosen = anew;
+      shared.winner = taken;
+      Stage(record, shared.records[step & 1]);
+    }
+    SyncNamed(kRowBarrier, kAllThreads);
+  }
+}
+
+// Brings the rows that the next step may read, and into L1 what the next speculation will.
+__device__ void RunFetcher(const LaunchArguments& launch, SpeculativeShared& shared, int lane) {
+  const MarketView& market = launch.market.view;
+  const uint4* packed = reinterpret_cast<const uint4*>(launch.market.packed);
+#pragma unroll 1
+  for (uint32_t step = 0; step < launch.steps; ++step) {
+    const SlotState& slot = shared.candidates[step & 1][shared.winner].slot;
+    const uint32_t draw = NextRandom(NextRandom(NextRandom(slot.rng)));
+    const uint32_t start = StartBar(market, draw);
+    const uint32_t next = slot.bar + 1;
+    if (lane < 16) {
+      const bool anew = lane >= 8;
+      CopyAsync16(reinterpret_cast<uint4*>(shared.rows[(step + 1) & 1][anew]) + lane % 8,
+                  packed + static_cast<size_t>(anew ? start : next) * 8 + lane % 8);
+    } else {
+      // After this step the slot is at `next` or at `start`, with two or three numbers drawn.
+      const uint32_t later = NextRandom(NextRandom(draw));
+      uint32_t* to = shared.touched[lane];
+      const auto last_word = [&](uint32_t bar) { return market.last + bar / 4 * 4; };
+      if (lane == 16) TouchL1(to, market.targets + 4 * static_cast<size_t>(next), true);
+      if (lane == 17) TouchL1(to, market.targets + 4 * static_cast<size_t>(start), true);
+      if (lane == 18) TouchL1(to, last_word(min(next + 1, market.end - 1)), false);
+      if (lane == 19) TouchL1(to, last_word(min(start + 1, market.end - 1)), false);
+      if (lane == 20) TouchL1(to, last_word(DrawnBar(market, later)), false);
+      if (lane == 21) TouchL1(to, last_word(DrawnBar(market, NextRandom(later))), false);
+    }
+    WaitCopies();
+    SyncNamed(kSumsBarrier, kSumsThreads);
+    SyncNamed(kRowBarrier, kAllThreads);
+  }
+}
+
+// Rows out, one step behind.
+__device__ void RunWriter(const LaunchArguments& launch, SpeculativeShared& shared, int lane) {
+  const RowWriter writer(launch, lane);
+  const size_t first_row = static_cast<size_t>(blockIdx.x) * launch.steps;
+#pragma unroll 1
+  for (uint32_t step = 0; step < launch.steps; ++step) {
+    SyncNamed(kRowBarrier, kAllThreads);
+    const int place = step & 1;
+    const LaneAdvantage advantage =
+        AdvantageOf(shared.advantage[place], shared.biases + kAdvantageBias, lane);
+    const float* sums = shared.value[place];
+    const float value = sums[0] + sums[1] + sums[2] + sums[3] + shared.biases[kValueBias];
+    const float mean = WarpSum(advantage.first + advantage.second) / static_cast<float>(kActions);
+    const StagedRecord& record = shared.records[place];
+    const int action = record.word[15] & 0xff;
+    const bool active = (record.word[15] >> 8 & kFlagValid) != 0;
+    const float first = __shfl_sync(kAllLanes, advantage.first, action & 31);
+    const float second = __shfl_sync(kAllLanes, advantage.second, action & 31);
+    const size_t row = first_row + step;
+    writer.Write(record, value + (action < 32 ? first : second) - mean, row, lane);
+    if (launch.rows.q != nullptr) {
+      float* out = launch.rows.q + row * kActions;
+      out[lane] = active ? value + advantage.first - mean : 0.0f;
+      if (lane < kActions - 32) out[lane + 32] = active ? value + advantage.second - mean : 0.0f;
+    }
+  }
+}
+
+// Grid: one block a slot.
+__global__ void __launch_bounds__(kAllThreads, 1)
+    SpeculativeKernel(const __grid_constant__ LaunchArguments launch, const TileNetwork network) {
+  extern __shared__ __align__(1024) std::byte memory[];
+  auto& shared = *reinterpret_cast<SpeculativeShared*>(memory);
+  const int lane = threadIdx.x % 32;
+  const int warp = __shfl_sync(kAllLanes, threadIdx.x / 32, 0);
+  SlotState& slot = launch.slots[blockIdx.x];
+  for (int i = warp; i < tile::kFragments2 * tile::kWarps; i += kAllThreads / 32) {
+    const Fragment f = LoadFragment(network.image, tile::kFragment2 + i, lane);
+    shared.layer2[i][lane] = make_uint4(f.word[0], f.word[1], f.word[2], f.word[3]);
+  }
+  for (int i = warp; i < tile::kFragments0 * tile::kWarps; i += kAllThreads / 32) {
+    const Fragment f = LoadFragment(network.image, i, lane);
+    shared.layer0[i][lane] = make_uint4(f.word[0], f.word[1], f.word[2], f.word[3]);
+  }
+  for (int i = threadIdx.x; i < kBiases; i += kAllThreads) {
+    shared.biases[i] = network.biases[i < kAdvantageBias ? i : i + kValueWeights];
+  }
+  if (warp == 0) {
+    if (lane < 8) {
+      reinterpret_cast<uint4*>(shared.rows[0][0])[lane] =
+          reinterpret_cast<const uint4*>(launch.market.packed)[static_cast<size_t>(slot.bar) * 8 + lane];
+    }
+    __syncwarp();
+    if (lane == 0) {
+      float portfolio[kPortfolioFeatures];
+      const float price = launch.market.view.targets[4 * static_cast<size_t>(slot.bar)];
+      ObservePortfolio(launch.rules, slot, price, portfolio);
+      PutPortfolio(shared.rows[0][0], launch.market.view.feature_count, portfolio);
+      shared.candidates[0][0].slot = slot;
+      shared.winner = 0;
+      shared.chosen = 0;
+    }
+  }
+  __syncthreads();
+  if (warp < tile::kWarps) {
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 216;");
+    RunMatrixWarp(launch, network, shared, warp, lane);
+  } else {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 72;");
+    if (warp == 8) {
+      RunSpeculator(launch, shared, 0, lane);
+    } else if (warp == 9) {
+      RunSpeculator(launch, shared, 1, lane);
+    } else if (warp == 10) {
+      RunFetcher(launch, shared, lane);
+    } else {
+      RunWriter(launch, shared, lane);
+    }
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) slot = shared.candidates[launch.steps & 1][shared.winner].slot;
+}
+
+#else
+
+// The device code of other targets: never launched there (ResidentEpisodes).
+template <int kTiles>
+struct Shared {};
+struct SpeculativeShared {};
+constexpr int kThreads = 32 * tile::kWarps;
+constexpr int kAllThreads = kThreads + 128;
+template <int kTiles>
+__global__ void ResidentKernel(const __grid_constant__ LaunchArguments, const TileNetwork, uint32_t) {}
+__global__ void SpeculativeKernel(const __grid_constant__ LaunchArguments, const TileNetwork) {}
+
+#endif
 
 template <int kTiles>
 cudaError_t Enqueue(const LaunchArguments& launch, const TileNetwork& network, uint32_t per_block,
@@ -380,6 +796,14 @@ cudaError_t EnqueueResidentSequence(const LaunchArguments& launch, const TileNet
                                     int multiprocessors, cudaStream_t stream) {
   const uint32_t blocks = static_cast<uint32_t>(multiprocessors);
   const uint32_t per_block = (launch.episodes + blocks - 1) / blocks;
+  if (per_block == 1) {
+    constexpr int kBytes = sizeof(SpeculativeShared);
+    const cudaError_t error = cudaFuncSetAttribute(
+        SpeculativeKernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
+    if (error != cudaSuccess) return error;
+    SpeculativeKernel<<<launch.episodes, kAllThreads, kBytes, stream>>>(launch, network);
+    return cudaGetLastError();
+  }
   if (per_block <= 8) return Enqueue<1>(launch, network, per_block, stream);
   return Enqueue<2>(launch, network, per_block, stream);
 }

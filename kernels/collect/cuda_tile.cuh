@@ -129,8 +129,8 @@ __device__ __forceinline__ void Activate(const float (&d)[kNeurons / 2], const f
     const float2 low = *reinterpret_cast<const float2*>(bias_low + 8 * j + 2 * quad);
     const float2 high = *reinterpret_cast<const float2*>(bias_high + 8 * j + 2 * quad);
     const int at = 4 * (j / 2) + 2 * (j % 2);
-    a[at] = PackHalf(LeakyRelu(d[4 * j] + low.x), LeakyRelu(d[4 * j + 1] + low.y));
-    a[at + 1] = PackHalf(LeakyRelu(d[4 * j + 2] + high.x), LeakyRelu(d[4 * j + 3] + high.y));
+    a[at] = PackRectified(d[4 * j] + low.x, d[4 * j + 1] + low.y);
+    a[at + 1] = PackRectified(d[4 * j + 2] + high.x, d[4 * j + 3] + high.y);
   }
 }
 
@@ -155,31 +155,48 @@ __device__ __forceinline__ TileQ NetworkPass(Ring& ring, const float* biases,
   uint32_t hidden[64];
   int pending = -1;
   {
+    // Layer 0 of the next 64 neurons runs ahead of layer 1 over the present ones, so that activations
+    // are computed while the matrix units are busy.
     float h1[128];
-#pragma unroll
-    for (int chunk = 0; chunk < 4; ++chunk) {
-      const uint32_t stage = ring.Wait();
-      float h0[32];
+    float h0[32];
+    const auto layer0 = [&](uint32_t stage) {
       WgmmaFence();
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         Wgmma<64>(h0, state.word[i], TileDescriptor(stage + 32 * i), i > 0);
       }
       WgmmaCommit();
-      WgmmaWait<0>();
-      if (chunk > 0) ring.Release(pending, lane);
-      uint32_t a[16];
-      const float* bias = biases + 64 * chunk;
-      Activate<64>(h0, bias, bias, quad, a);
+    };
+    uint32_t stage = ring.Wait();
+    layer0(stage);
+    WgmmaWait<0>();
+    uint32_t a[2][16];
+    Activate<64>(h0, biases, biases, quad, a[0]);
+#pragma unroll
+    for (int chunk = 0; chunk < 4; ++chunk) {
+      const int present = ring.place;
+      ring.Advance();
+      const uint32_t next = chunk < 3 ? ring.Wait() : 0;
+      if (chunk < 3) layer0(next);
       WgmmaFence();
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
-        Wgmma<256>(h1, a + 4 * i, TileDescriptor(stage + 8192 + 32 * i), chunk > 0 || i > 0);
+        Wgmma<256>(h1, a[chunk % 2] + 4 * i, TileDescriptor(stage + 8192 + 32 * i),
+                   chunk > 0 || i > 0);
       }
       WgmmaCommit();
-      pending = ring.place;
-      ring.Advance();
-      if (chunk == 3) WgmmaWait<0>();
+      if (chunk < 3) {
+        WgmmaWait<1>();
+        // Layer 1 of the chunk before is done as well.
+        if (chunk > 0) ring.Release(pending, lane);
+        const float* bias = biases + 64 * (chunk + 1);
+        Activate<64>(h0, bias, bias, quad, a[(chunk + 1) % 2]);
+      } else {
+        WgmmaWait<0>();
+        ring.Release(pending, lane);
+      }
+      pending = present;
+      stage = next;
     }
     ring.Release(pending, lane);
     Activate<256>(h1, biases + 256, biases + 256, quad, hidden);

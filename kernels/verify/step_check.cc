@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <memory>
 #include <vector>
+
+#include "base/status_macros.h"
 
 namespace vixen::kernels {
 namespace {
@@ -103,6 +106,24 @@ StepCheckResult CheckSteps(const CollectorOptions& options, const Parameters& on
     result.rows += 1;
   }
   return result;
+}
+
+absl::StatusOr<StepCheckResult> RunStepCheck(const GoldenCase& golden,
+                                             const CollectorFactory& factory) {
+  VIXEN_ASSIGN_OR_RETURN(const std::unique_ptr<Collector> collector, factory(golden.options));
+  for (const Parameters* parameters : {&golden.online, &golden.target, &golden.curiosity}) {
+    if (parameters->values.empty()) continue;
+    VIXEN_RETURN_IF_ERROR(collector->StageWeights(*parameters).status());
+    collector->CommitWeights(parameters->kind);
+  }
+  Batch batch(golden.options.episodes, golden.options.steps, true, true);
+  LaunchRequest request;
+  request.epsilon = golden.epsilon;
+  request.inputs.rng = golden.rng;
+  request.inputs.starts = golden.starts;
+  VIXEN_RETURN_IF_ERROR(collector->Launch(request, batch));
+  VIXEN_RETURN_IF_ERROR(collector->Wait(batch));
+  return CheckSteps(golden.options, golden.online, golden.target, batch, 1);
 }
 
 }  // namespace vixen::kernels

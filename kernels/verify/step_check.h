@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <string>
 
+#include "absl/status/statusor.h"
 #include "kernels/batch/batch.h"
 #include "kernels/collect/collector.h"
 #include "kernels/nn/network.h"
+#include "kernels/verify/golden_case.h"
 
 namespace vixen::kernels {
 
@@ -31,5 +33,9 @@ struct StepCheckResult {
 StepCheckResult CheckSteps(const CollectorOptions& options, const Parameters& online,
                            const Parameters& target, Batch& batch, uint64_t stride,
                            bool scripted = false);
+
+// The first launch of a golden case on a collector of `factory`, every row of it checked.
+absl::StatusOr<StepCheckResult> RunStepCheck(const GoldenCase& golden,
+                                             const CollectorFactory& factory);
 
 }  // namespace vixen::kernels

@@ -272,6 +272,30 @@ TEST_P(CudaVariant, AgreesWithTheCpuOverScriptedActions) {
   ExpectCpuParity(world, GetParam().algorithm, GetParam().precision);
 }
 
+TEST_P(CudaVariant, AgreesWithTheCpuWhenABlockCarriesManyEpisodes) {
+  for (const uint32_t episodes : {300u, 1500u}) {
+    World world(episodes, 120);
+    ExpectCpuParity(world, GetParam().algorithm, GetParam().precision);
+  }
+}
+
+TEST_P(CudaVariant, PassesTheStepCheckWithManyEpisodesABlock) {
+  for (const uint32_t episodes : {300u, 1500u}) {
+    World world(episodes, 60);
+    world.options.precision = GetParam().precision;
+    const auto collector = Make(world.options, GetParam().algorithm);
+    ASSERT_NE(collector, nullptr);
+    world.Push(*collector);
+    Batch batch(episodes, 60, true, true);
+    LaunchRequest request{.seed = 5, .launch = 0, .epsilon = 0.1f, .inputs = {}, .slot_states = {}};
+    ASSERT_TRUE(collector->Launch(request, batch).ok());
+    ASSERT_TRUE(collector->Wait(batch).ok());
+    const StepCheckResult result = CheckSteps(world.options, world.online, world.target, batch, 31);
+    EXPECT_TRUE(result.passed()) << result.Describe();
+    EXPECT_LE(result.largest_td_error, 2 * kStepTolerance);
+  }
+}
+
 TEST_P(CudaVariant, AgreesWithTheCpuOnRelabelledEpisodesThatEndOnce) {
   World world(33, 700);
   world.options.settings.on_barrier = OnBarrier::kRelabel;

@@ -8,6 +8,10 @@
 #include "base/exit_code.h"
 #include "tool/command.h"
 #include "tool/verify/verify.h"
+#if defined(VIXEN_WITH_CUDA)
+#include "kernels/collect/cuda_collector.h"
+#include "kernels/collect/cuda_executor.h"
+#endif
 
 namespace vixen::tool {
 namespace {
@@ -18,11 +22,27 @@ struct VerifyFlags {
   kernels::Precision precision = kernels::Precision::kAuto;
 };
 
+#if defined(VIXEN_WITH_CUDA)
+absl::Status VerifyOnCuda(const VerifyFlags& flags) {
+  // `auto` is fp16 on a GPU, which golden weights fit.
+  const kernels::Precision precision =
+      flags.precision == kernels::Precision::kAuto ? kernels::Precision::kFp16 : flags.precision;
+  return VerifyFolder(
+      flags.golden, precision,
+      [](const kernels::CollectorOptions& options) {
+        return kernels::MakeCudaCollector(options, 0, kernels::CudaAlgorithm::kAuto);
+      },
+      std::cout);
+}
+#else
+absl::Status VerifyOnCuda(const VerifyFlags&) {
+  return absl::FailedPreconditionError(
+      "--executor cuda: this vixen was built without CUDA (preset cuda has it)");
+}
+#endif
+
 absl::Status RunVerify(const VerifyFlags& flags) {
-  if (flags.executor != "cpu") {
-    return absl::FailedPreconditionError(
-        "--executor cuda: this vixen was built without CUDA (preset cuda has it)");
-  }
+  if (flags.executor == "cuda") return VerifyOnCuda(flags);
   if (flags.precision != kernels::Precision::kAuto &&
       flags.precision != kernels::Precision::kFp32) {
     return base::UsageError(
