@@ -46,14 +46,14 @@ int Run(int argc, char** argv) {
   AddImport(app, selected);
   AddSynth(app, selected);
   AddScore(app, selected);
+  AddInspect(app, selected);
+  AddVerify(app, selected);
   AddCollect(app, selected);
   AddConfig(app, selected);
   AddEval(app, selected);
   AddReport(app, selected);
-  AddInspect(app, selected);
-  AddDoctor(app, selected);
-  AddVerify(app, selected);
   AddBench(app, selected);
+  AddDoctor(app, selected);
   AddExamples(app);
 
   if (const auto exit_code = config::ParseCommandLine(app, argc, argv, "vixen")) return *exit_code;
