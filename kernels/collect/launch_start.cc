@@ -98,9 +98,9 @@ absl::Status CheckLaunch(const CollectorOptions& options, const LaunchRequest& r
                                                    batch.steps(), " for launches of ",
                                                    options.episodes, " × ", options.steps));
   }
-  if (!(request.epsilon >= 0.0f && request.epsilon <= 1.0f)) {
+  if (!(request.epsilon >= 0.0f)) {
     return absl::InvalidArgumentError(
-        base::StrCat("epsilon = ", request.epsilon, " is outside 0 … 1"));
+        base::StrCat("epsilon = ", request.epsilon, " is not a number from 0 on"));
   }
   VIXEN_RETURN_IF_ERROR(CheckInputs(options, request.inputs));
   if (request.slot_states.empty()) return absl::OkStatus();
