@@ -91,11 +91,13 @@ absl::Status CollectStream::Handle(const v1::CollectRequest& request) {
 }
 
 void CollectStream::SayWhatIsMissing(const std::string& weights) {
-  std::lock_guard lock(mutex_);
-  if (weights.empty() || std::exchange(weights_notice_sent_, true)) return;
-  messages_.push_back(NoticeOf(v1::Notice::KIND_WAITING_FOR_WEIGHTS,
-                               base::StrCat("waiting for weights: ", weights)));
-  PumpLocked();
+  {
+    std::lock_guard lock(mutex_);
+    if (weights.empty() || std::exchange(weights_notice_sent_, true)) return;
+    messages_.push_back(NoticeOf(v1::Notice::KIND_WAITING_FOR_WEIGHTS,
+                                 base::StrCat("waiting for weights: ", weights)));
+  }
+  Pump();
 }
 
 absl::Status CollectStream::HandleOpen(const v1::Open& open) {
@@ -127,13 +129,15 @@ absl::Status CollectStream::HandleOpen(const v1::Open& open) {
   VIXEN_ASSIGN_OR_RETURN(const OpenedStream opened, policy->delivery.Open(std::move(options)));
   spdlog::info("collect: {} of group {} takes policy {}", open.consumer(), open.group(),
                open.policy());
-  std::lock_guard lock(mutex_);
-  policy_ = std::move(policy);
-  layout_ = std::move(layout);
-  id_ = opened.id;
-  open_ = true;
-  messages_.push_back(OpenedMessage(opened.next_sequence));
-  PumpLocked();
+  {
+    std::lock_guard lock(mutex_);
+    policy_ = std::move(policy);
+    layout_ = std::move(layout);
+    id_ = opened.id;
+    open_ = true;
+    messages_.push_back(OpenedMessage(opened.next_sequence));
+  }
+  Pump();
   return absl::OkStatus();
 }
 
@@ -163,14 +167,29 @@ void CollectStream::HalfClose() {
     return Fail(absl::InvalidArgumentError("the stream was half-closed before `open`"));
   }
   policy->delivery.StopCredit(id);
-  std::lock_guard lock(mutex_);
-  half_closed_ = true;
-  PumpLocked();
+  {
+    std::lock_guard lock(mutex_);
+    half_closed_ = true;
+  }
+  Pump();
 }
 
-void CollectStream::Wake() {
-  std::lock_guard lock(mutex_);
-  PumpLocked();
+void CollectStream::Wake() { Pump(); }
+
+void CollectStream::Pump() {
+  std::optional<grpc::Status> goodbye;
+  {
+    std::lock_guard lock(mutex_);
+    goodbye = PumpLocked();
+    leaving_ = leaving_ || goodbye.has_value();
+  }
+  if (goodbye) Leave(*std::move(goodbye));
+}
+
+// Left before the client hears of the end: it may come back under the same name at once.
+void CollectStream::Leave(grpc::Status status) {
+  Detach();
+  End(std::move(status));
 }
 
 void CollectStream::SendLocked(const v1::CollectResponse& response) {
@@ -178,20 +197,19 @@ void CollectStream::SendLocked(const v1::CollectResponse& response) {
   WriteLocked(&response_);
 }
 
-void CollectStream::PumpLocked() {
-  if (!open_ || !MayWriteLocked() || encoding_) return;
-  if (outgoing_) return SendNextPartLocked();
-  if (!messages_.empty()) {
+std::optional<grpc::Status> CollectStream::PumpLocked() {
+  if (!open_ || leaving_ || encoding_ || !MayWriteLocked()) return std::nullopt;
+  if (outgoing_) {
+    SendNextPartLocked();
+  } else if (!messages_.empty()) {
     SendLocked(messages_.front());
     messages_.pop_front();
-    return;
+  } else if (const std::optional<Outgoing> next = policy_->delivery.Take(id_)) {
+    StartBatchLocked(*next);
+  } else if ((half_closed_ || drain_) && policy_->delivery.Idle(id_)) {
+    return half_closed_ ? grpc::Status::OK : ToGrpc(DrainingStatus());
   }
-  if (std::optional<Outgoing> next = policy_->delivery.Take(id_)) {
-    return StartBatchLocked(*next);
-  }
-  if ((half_closed_ || drain_) && policy_->delivery.Idle(id_)) {
-    EndLocked(half_closed_ ? grpc::Status::OK : ToGrpc(DrainingStatus()));
-  }
+  return std::nullopt;
 }
 
 bool CollectStream::NeedsCopy() const {
@@ -256,20 +274,19 @@ void CollectStream::SendNextPartLocked() {
 }
 
 void CollectStream::OnWriteDone(bool ok) {
-  std::lock_guard lock(mutex_);
-  if (WriteDoneLocked(ok)) PumpLocked();
+  {
+    std::lock_guard lock(mutex_);
+    if (!WriteDoneLocked(ok)) return;
+  }
+  Pump();
 }
 
 void CollectStream::Fail(const absl::Status& status) {
-  Detach();
   spdlog::warn("collect: a stream ends with {}", status.ToString());
-  End(ToGrpc(status));
+  Leave(ToGrpc(status));
 }
 
-void CollectStream::OnCancel() {
-  Detach();
-  End(grpc::Status::CANCELLED);
-}
+void CollectStream::OnCancel() { Leave(grpc::Status::CANCELLED); }
 
 CollectStream::Session CollectStream::session() {
   std::lock_guard lock(mutex_);
@@ -279,6 +296,7 @@ CollectStream::Session CollectStream::session() {
 void CollectStream::Detach() {
   const Session session = this->session();
   if (session.id != 0) session.policy->delivery.Close(session.id);
+  state_.streams.Leave(this);
 }
 
 void CollectStream::AtDone() {
@@ -289,12 +307,16 @@ void CollectStream::AtDone() {
 }
 
 void CollectStream::Drain() {
-  std::lock_guard lock(mutex_);
-  if (std::exchange(drain_, true)) return;
-  if (!open_) return EndLocked(ToGrpc(DrainingStatus()));
-  messages_.push_back(NoticeOf(v1::Notice::KIND_DRAINING,
-                               "no new launches; the stream ends after what was reserved"));
-  PumpLocked();
+  bool opened;
+  {
+    std::lock_guard lock(mutex_);
+    if (std::exchange(drain_, true)) return;
+    opened = open_;
+    messages_.push_back(NoticeOf(v1::Notice::KIND_DRAINING,
+                                 "no new launches; the stream ends after what was reserved"));
+  }
+  if (!opened) return Leave(ToGrpc(DrainingStatus()));
+  Pump();
 }
 
 void CollectStream::Abort(const absl::Status& status) {
@@ -304,28 +326,28 @@ void CollectStream::Abort(const absl::Status& status) {
 }
 
 void CollectStream::CheckProgress(Clock::time_point now, Clock::duration deadline) {
+  bool stuck;
   {
     std::lock_guard lock(mutex_);
     if (evicted_at_) {
       if (now - *evicted_at_ > deadline && !done_) context_->TryCancel();
       return;
     }
-    if (finished()) {
-      // The peer does not even take the status.
-      evicted_at_ = now;
-      return;
-    }
-    const bool stuck = writing_since() && now - *writing_since() > deadline;
-    const bool silent = !open_ && now - began_ > deadline;
-    if (!stuck && !silent) return;
+    stuck = writing_since() && now - *writing_since() > deadline;
+    const bool silent = !open_ && !ended() && now - began_ > deadline;
+    if (!stuck && !silent && !finished()) return;
     evicted_at_ = now;
-    EndNowLocked(ToGrpc(absl::DeadlineExceededError(
-        stuck ? "the consumer took nothing for progress_deadline_seconds"
-              : "the consumer sent no `open` for progress_deadline_seconds")));
+    // Ended already: from now on it is only watched whether the peer takes the status.
+    if (finished()) return;
+    leaving_ = true;
   }
   state_.metrics.streams_evicted->Increment();
   spdlog::warn("collect: a stream made no progress and is evicted");
   Detach();
+  std::lock_guard lock(mutex_);
+  EndNowLocked(ToGrpc(absl::DeadlineExceededError(
+      stuck ? "the consumer took nothing for progress_deadline_seconds"
+            : "the consumer sent no `open` for progress_deadline_seconds")));
 }
 
 }  // namespace vixen::server

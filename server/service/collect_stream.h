@@ -59,11 +59,15 @@ class CollectStream final
   void SayWhatIsMissing(const std::string& weights);
   void HalfClose();
   void Fail(const absl::Status& status);
+  void Leave(grpc::Status status);
   // Gives what the stream has to its group again. Without the lock: it may wake other streams.
   void Detach();
   Session session();
 
-  void PumpLocked();
+  // Starts the next write. Without the lock.
+  void Pump();
+  // The status to end with, when everything that the stream will get was sent.
+  std::optional<grpc::Status> PumpLocked();
   void StartBatchLocked(const Outgoing& outgoing);
   absl::StatusOr<std::shared_ptr<const EncodedOutgoing>> Encode(const Outgoing& outgoing) const;
   void SendHeaderLocked(const Outgoing& outgoing,
@@ -85,6 +89,7 @@ class CollectStream final
   bool open_ = false;
   bool half_closed_ = false;
   bool drain_ = false;
+  bool leaving_ = false;  // detached, or about to be
   bool weights_notice_sent_ = false;
   std::deque<v1::CollectResponse> messages_;  // `opened` or a notice: goes between batches
   bool encoding_ = false;                     // the encoding thread has the next batch

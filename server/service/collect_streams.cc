@@ -2,6 +2,7 @@
 #include "server/service/collect_streams.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/str_cat.h"
 #include "server/service/collect_stream.h"
@@ -29,28 +30,39 @@ CollectStreams::~CollectStreams() {
 
 absl::Status CollectStreams::Add(const std::shared_ptr<CollectStream>& stream) {
   std::lock_guard lock(mutex_);
-  if (streams_.size() >= max_streams_) {
+  if (active_ >= max_streams_) {
     return absl::ResourceExhaustedError(
         base::StrCat("max_streams ", max_streams_, " Collect streams are open already"));
   }
-  streams_[stream.get()] = stream;
-  metrics_.streams->Set(static_cast<double>(streams_.size()));
+  streams_[stream.get()] = Entry{stream};
+  metrics_.streams->Set(++active_);
   metrics_.streams_opened->Increment();
   return absl::OkStatus();
 }
 
+void CollectStreams::LeaveLocked(const CollectStream* stream) {
+  const auto found = streams_.find(stream);
+  if (found == streams_.end() || !std::exchange(found->second.active, false)) return;
+  metrics_.streams->Set(--active_);
+}
+
+void CollectStreams::Leave(const CollectStream* stream) {
+  std::lock_guard lock(mutex_);
+  LeaveLocked(stream);
+}
+
 void CollectStreams::Remove(const CollectStream* stream) {
   std::lock_guard lock(mutex_);
+  LeaveLocked(stream);
   streams_.erase(stream);
-  metrics_.streams->Set(static_cast<double>(streams_.size()));
   changed_.notify_all();
 }
 
 std::vector<std::shared_ptr<CollectStream>> CollectStreams::All() {
   std::lock_guard lock(mutex_);
   std::vector<std::shared_ptr<CollectStream>> all;
-  for (const auto& [key, weak] : streams_) {
-    if (std::shared_ptr<CollectStream> stream = weak.lock()) all.push_back(std::move(stream));
+  for (const auto& [key, entry] : streams_) {
+    if (auto stream = entry.stream.lock()) all.push_back(std::move(stream));
   }
   return all;
 }

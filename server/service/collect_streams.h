@@ -26,6 +26,8 @@ class CollectStreams {
 
   // RESOURCE_EXHAUSTED above max_streams.
   absl::Status Add(const std::shared_ptr<CollectStream>& stream);
+  // It takes no more part and counts no longer; still watched until it is removed. Idempotent.
+  void Leave(const CollectStream* stream);
   void Remove(const CollectStream* stream);
 
   void DrainAll();
@@ -35,6 +37,7 @@ class CollectStreams {
 
  private:
   std::vector<std::shared_ptr<CollectStream>> All();
+  void LeaveLocked(const CollectStream* stream);
   void Watch();
 
   const uint32_t max_streams_;
@@ -43,7 +46,12 @@ class CollectStreams {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool stopping_ = false;
-  std::unordered_map<const CollectStream*, std::weak_ptr<CollectStream>> streams_;
+  struct Entry {
+    std::weak_ptr<CollectStream> stream;
+    bool active = true;
+  };
+  std::unordered_map<const CollectStream*, Entry> streams_;
+  uint32_t active_ = 0;
   std::thread watch_;
 };
 

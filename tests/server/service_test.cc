@@ -215,6 +215,18 @@ TEST_F(ServiceTest, ACancelledConsumersBatchGoesToItsGroup) {
   EXPECT_EQ(again->header.delivery(), 2u);
 }
 
+TEST_F(ServiceTest, AConsumerThatEndedCleanlyComesBackAtOnceUnderItsName) {
+  config.mutable_stream()->set_max_streams(1);
+  Start();
+  for (int i = 0; i < 50; ++i) {
+    CollectClient client(channel);
+    ASSERT_TRUE(client.Open(CollectClient::OpenOf("p", "g", "c")))
+        << i << ": " << client.Finish().error_message();
+    client.HalfClose();
+    ASSERT_TRUE(client.Finish().ok());
+  }
+}
+
 TEST_F(ServiceTest, TellsThatWeightsAreMissing) {
   Start();
   CollectClient client(channel);

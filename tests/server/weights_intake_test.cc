@@ -138,7 +138,7 @@ TEST_F(WeightsIntakeTest, RefusesImagesThatAreNotTheseWeights) {
   ExpectRefused(weights, kInvalid, "online version 3");
   weights = Make(WeightsKind::kCuriosity, 3, 0.5f);
   weights.header.set_kind(v1::WEIGHTS_KIND_ONLINE);
-  ExpectRefused(weights, kInvalid, "shared_layers");
+  ExpectRefused(weights, kInvalid, "0.weight");
   EXPECT_EQ(policies.All().size(), 0u);
 }
 
