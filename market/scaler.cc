@@ -49,6 +49,7 @@ std::vector<double> ApplyScaler(const FittedScaler& fitted, std::span<float> fea
     }
   }
   std::vector<double> shares;
+  shares.reserve(width);
   for (const uint64_t count : clipped) {
     shares.push_back(static_cast<double>(count) / static_cast<double>(std::max<size_t>(rows, 1)));
   }

@@ -48,7 +48,7 @@ std::optional<double> ParseNumber(std::string_view text, char decimal) {
   if (decimal == '.') return ParsePlain(text.data(), text.data() + text.size());
   constexpr size_t kLongest = 64;
   if (text.size() > kLongest || text.find('.') != std::string_view::npos) return std::nullopt;
-  char plain[kLongest];
+  char plain[kLongest] = {};
   for (size_t i = 0; i < text.size(); ++i) plain[i] = text[i] == decimal ? '.' : text[i];
   return ParsePlain(plain, plain + text.size());
 }

@@ -90,7 +90,7 @@ absl::StatusOr<Bars> ReadCsv(const std::vector<std::string>& paths, const CsvOpt
   std::vector<Series> all;
   std::vector<std::string> others;  // instruments of a file without any that were asked for
   for (const std::string& path : paths) {
-    VIXEN_ASSIGN_OR_RETURN(const FileRows rows,
+    VIXEN_ASSIGN_OR_RETURN(FileRows rows,
                            csv::ReadFileRows(path, options, zone ? &*zone : nullptr, instruments));
     if (rows.size() == 0) {
       others = std::move(rows.other_instruments);
