@@ -291,7 +291,7 @@ __global__ void LayOutFeaturesKernel(const float* features, uint64_t rows, uint3
 }  // namespace
 
 cudaError_t EnqueueStart(const LaunchArguments* arguments, uint32_t episodes, cudaStream_t stream) {
-  StartSlotsKernel<<<(episodes + 127) / 128, 128, 0, stream>>>(arguments);
+  StartSlotsKernel<<<(episodes + 31) / 32, 32, 0, stream>>>(arguments);
   return cudaGetLastError();
 }
 

@@ -3,6 +3,8 @@
 
 #include <cuda_fp16.h>
 
+#include <cstddef>
+
 #include "kernels/collect/cuda_mma.cuh"
 #include "kernels/collect/cuda_rows.cuh"
 #include "kernels/collect/cuda_tile_layout.h"
@@ -429,17 +431,29 @@ __global__ void __launch_bounds__(kThreads, 1)
   }
 }
 
-// The speculating variant, one episode a block: two of four helper warps compute the step for every
-// action while the matrix warps are busy, so that the greedy action only selects a result.
+// The speculating variant, one episode a block: three helper warps compute the step for every action
+// while the matrix warps are busy, so that the greedy action only selects a result. A warp takes one
+// category, whose steps run the same branches: short, flat, long.
 constexpr int kMatrixThreads = kThreads;
 constexpr int kHelperThreads = 128;
-constexpr int kSpeculators = 64;
 
+// A slot as one action leaves it. Of its diversity window only the byte of the step is kept up to date:
+// the whole window is in SpeculativeShared.
 struct alignas(16) Candidate {
   SlotState slot;
   uint32_t padding[2];
 };
 static_assert(sizeof(Candidate) == 176);
+static_assert(offsetof(SlotState, category_window) == 64);
+static_assert(offsetof(SlotState, barrier_armed) == 164);
+constexpr int kFlagsWord = 164 / 4;  // barrier_armed, active
+
+// The random half of a step's choice, made a step ahead; action −1: the greedy one.
+struct Draw {
+  int action;
+  uint32_t explored;
+  uint32_t rng;
+};
 
 struct SpeculativeShared {
   uint4 layer2[tile::kFragments2 * tile::kWarps][32];
@@ -451,22 +465,20 @@ struct SpeculativeShared {
   uint32_t touched[32][4];
   Candidate candidates[2][48];          // [step % 2][action]: the slot if the step before took it
   StagedRecord records[2];
+  Draw draws[2][2];                     // [step % 2][goes on, starts anew]
+  uint32_t window[kDiversityWindow / 4];  // the slot's, as bytes
   uint32_t winner;                      // the action taken
   uint32_t chosen;                      // which of the two rows the step reads
   float biases[kBiases];
 };
 
-// Named barriers.
+// Named barriers; a warp's lanes need not arrive together.
 __device__ __forceinline__ void SyncNamed(int barrier, int threads) {
-  asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
-}
-__device__ __forceinline__ void ArriveNamed(int barrier, int threads) {
-  asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
+  asm volatile("barrier.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
 }
 constexpr int kMatrixBarrier = 1;   // the matrix warps among themselves
-constexpr int kSumsBarrier = 2;     // partial outputs are there: matrix warps arrive, three helpers wait
+constexpr int kSumsBarrier = 2;     // partial outputs are there: everyone
 constexpr int kRowBarrier = 3;      // the next state is there: everyone
-constexpr int kSumsThreads = kMatrixThreads + kSpeculators + 32;
 constexpr int kAllThreads = kMatrixThreads + kHelperThreads;
 
 __device__ void RunMatrixWarp(const LaunchArguments& launch, const TileNetwork& network,
@@ -562,7 +574,7 @@ __device__ void RunMatrixWarp(const LaunchArguments& launch, const TileNetwork& 
         }
       }
     }
-    ArriveNamed(kSumsBarrier, kSumsThreads);
+    SyncNamed(kSumsBarrier, kAllThreads);
     SyncNamed(kRowBarrier, kAllThreads);
   }
 }
@@ -594,38 +606,43 @@ __device__ __forceinline__ int WarpGreedy(uint64_t allowed, LaneAdvantage a, int
   return at_first != 0 ? __ffs(at_first) - 1 : 31 + __ffs(at_second);
 }
 
-// Lane = action − 32·(which): computes the step for its action, then one lane's result is taken.
-__device__ void RunSpeculator(const LaunchArguments& launch, SpeculativeShared& shared, int which,
+// Each lane computes the step for one action of the category, then one lane's result is taken.
+__device__ void RunSpeculator(const LaunchArguments& launch, SpeculativeShared& shared, int category,
                               int lane) {
-  const int mine = 32 * which + lane;
-  const bool speculates = mine < kActions;
+  const int mine = (category == 0 ? 0 : category == 1 ? 2 * kStyles : 3 * kStyles) + lane;
+  const bool speculates = lane < (category == 1 ? kStyles : 2 * kStyles);
   const uint32_t features = launch.market.view.feature_count;
-  const size_t first_row = static_cast<size_t>(blockIdx.x) * launch.steps;
 #pragma unroll 1
   for (uint32_t step = 0; step < launch.steps; ++step) {
     const int next = (step + 1) & 1;
-    Candidate& candidate = shared.candidates[next][speculates ? mine : 47];
+    Candidate& candidate = shared.candidates[next][speculates ? mine : kActions];
     int wanted = -1;
+    uint32_t place = 0;
     bool active = false;
     StepRecord record;
     if (speculates) {
-      const uint4* from = reinterpret_cast<const uint4*>(&shared.candidates[step & 1][shared.winner]);
+      const Candidate& now = shared.candidates[step & 1][shared.winner];
+      const uint4* from = reinterpret_cast<const uint4*>(&now);
       uint4* to = reinterpret_cast<uint4*>(&candidate);
 #pragma unroll
-      for (int i = 0; i < 11; ++i) to[i] = from[i];
-      active = candidate.slot.active != 0;
+      for (int i = 0; i < 4; ++i) to[i] = from[i];
+      reinterpret_cast<uint32_t*>(&candidate)[kFlagsWord] =
+          reinterpret_cast<const uint32_t*>(&now)[kFlagsWord];
+      active = now.slot.active != 0;
       if (active) {
-        const int scripted = launch.scripted != nullptr ? launch.scripted[first_row + step] : -1;
-        Choice choice = ChooseAction(launch.rules.settings, launch.epsilon, -1, scripted,
-                                     candidate.slot.rng);
-        wanted = choice.action;
-        choice.action = mine;
-        record = StepSlot(launch.rules, launch.market.view, choice, step, candidate.slot);
+        const Draw& draw = shared.draws[step & 1][shared.chosen];
+        wanted = draw.action;
+        place = now.slot.step % kDiversityWindow;
+        candidate.slot.category_window[place] =
+            reinterpret_cast<const uint8_t*>(shared.window)[place];
+        candidate.slot.rng = draw.rng;
+        record = StepSlot(launch.rules, launch.market.view, {mine, draw.explored != 0}, step,
+                          candidate.slot);
       }
     }
     __syncwarp();
     const bool anew = (record.flags & (kFlagTerminated | kFlagTruncated)) != 0;
-    SyncNamed(kSumsBarrier, kSumsThreads);
+    SyncNamed(kSumsBarrier, kAllThreads);
     const LaneAdvantage advantage =
         AdvantageOf(shared.advantage[step & 1], shared.biases + kAdvantageBias, lane);
     const int greedy = WarpGreedy(launch.allowed, advantage, lane);
@@ -639,70 +656,93 @@ __device__ void RunSpeculator(const LaunchArguments& launch, SpeculativeShared& 
       PutPortfolio(shared.rows[next][anew], features, portfolio);
       shared.chosen = anew;
       shared.winner = taken;
+      if (active) reinterpret_cast<uint8_t*>(shared.window)[place] = static_cast<uint8_t>(category);
       Stage(record, shared.records[step & 1]);
     }
     SyncNamed(kRowBarrier, kAllThreads);
   }
 }
 
+// ChooseAction of step `step` from random state `rng`, the greedy action left open.
+__device__ Draw DrawOf(const LaunchArguments& launch, uint32_t step, uint32_t rng) {
+  const size_t row = static_cast<size_t>(blockIdx.x) * launch.steps + step;
+  const int scripted =
+      launch.scripted != nullptr && step < launch.steps ? launch.scripted[row] : -1;
+  const Choice choice = ChooseAction(launch.rules.settings, launch.epsilon, -1, scripted, rng);
+  return {choice.action, choice.explored, rng};
+}
+
 // Brings the rows that the next step may read, and into L1 what the next speculation will.
-__device__ void RunFetcher(const LaunchArguments& launch, SpeculativeShared& shared, int lane) {
+__device__ void FetchNext(const LaunchArguments& launch, SpeculativeShared& shared, uint32_t step,
+                          int lane) {
   const MarketView& market = launch.market.view;
   const uint4* packed = reinterpret_cast<const uint4*>(launch.market.packed);
-#pragma unroll 1
-  for (uint32_t step = 0; step < launch.steps; ++step) {
-    const SlotState& slot = shared.candidates[step & 1][shared.winner].slot;
-    const uint32_t draw = NextRandom(NextRandom(NextRandom(slot.rng)));
-    const uint32_t start = StartBar(market, draw);
-    const uint32_t next = slot.bar + 1;
-    if (lane < 16) {
-      const bool anew = lane >= 8;
-      CopyAsync16(reinterpret_cast<uint4*>(shared.rows[(step + 1) & 1][anew]) + lane % 8,
-                  packed + static_cast<size_t>(anew ? start : next) * 8 + lane % 8);
-    } else {
-      // After this step the slot is at `next` or at `start`, with two or three numbers drawn.
-      const uint32_t later = NextRandom(NextRandom(draw));
-      uint32_t* to = shared.touched[lane];
-      const auto last_word = [&](uint32_t bar) { return market.last + bar / 4 * 4; };
-      if (lane == 16) TouchL1(to, market.targets + 4 * static_cast<size_t>(next), true);
-      if (lane == 17) TouchL1(to, market.targets + 4 * static_cast<size_t>(start), true);
-      if (lane == 18) TouchL1(to, last_word(min(next + 1, market.end - 1)), false);
-      if (lane == 19) TouchL1(to, last_word(min(start + 1, market.end - 1)), false);
-      if (lane == 20) TouchL1(to, last_word(DrawnBar(market, later)), false);
-      if (lane == 21) TouchL1(to, last_word(DrawnBar(market, NextRandom(later))), false);
-    }
-    WaitCopies();
-    SyncNamed(kSumsBarrier, kSumsThreads);
-    SyncNamed(kRowBarrier, kAllThreads);
+  const SlotState& slot = shared.candidates[step & 1][shared.winner].slot;
+  const uint32_t draw = NextRandom(NextRandom(NextRandom(slot.rng)));
+  const uint32_t start = StartBar(market, draw);
+  const uint32_t next = slot.bar + 1;
+  if (lane < 16) {
+    const bool anew = lane >= 8;
+    CopyAsync16(reinterpret_cast<uint4*>(shared.rows[(step + 1) & 1][anew]) + lane % 8,
+                packed + static_cast<size_t>(anew ? start : next) * 8 + lane % 8);
+    return;
+  }
+  // After this step the slot is at `next` or at `start`, with two or three numbers drawn.
+  const uint32_t later = NextRandom(NextRandom(draw));
+  uint32_t* to = shared.touched[lane];
+  const auto last_word = [&](uint32_t bar) { return market.last + bar / 4 * 4; };
+  if (lane == 16) TouchL1(to, market.targets + 4 * static_cast<size_t>(next), true);
+  if (lane == 17) TouchL1(to, market.targets + 4 * static_cast<size_t>(start), true);
+  if (lane == 18) TouchL1(to, last_word(min(next + 1, market.end - 1)), false);
+  if (lane == 19) TouchL1(to, last_word(min(start + 1, market.end - 1)), false);
+  if (lane == 20) TouchL1(to, last_word(DrawnBar(market, later)), false);
+  if (lane == 21) TouchL1(to, last_word(DrawnBar(market, NextRandom(later))), false);
+  if (lane == 22 || lane == 23) {
+    // A fresh episode goes on from `draw`, the present one from the number before it.
+    const uint32_t rng = lane == 23 ? draw : NextRandom(NextRandom(slot.rng));
+    shared.draws[(step + 1) & 1][lane - 22] = DrawOf(launch, step + 1, rng);
   }
 }
 
-// Rows out, one step behind.
-__device__ void RunWriter(const LaunchArguments& launch, SpeculativeShared& shared, int lane) {
+// The row that step `step` left.
+__device__ void WriteRow(const LaunchArguments& launch, const SpeculativeShared& shared,
+                         const RowWriter& writer, uint32_t step, int lane) {
+  const int place = step & 1;
+  const LaneAdvantage advantage =
+      AdvantageOf(shared.advantage[place], shared.biases + kAdvantageBias, lane);
+  const float* sums = shared.value[place];
+  const float value = sums[0] + sums[1] + sums[2] + sums[3] + shared.biases[kValueBias];
+  const float mean = WarpSum(advantage.first + advantage.second) / static_cast<float>(kActions);
+  const StagedRecord& record = shared.records[place];
+  const int action = record.word[15] & 0xff;
+  const bool active = (record.word[15] >> 8 & kFlagValid) != 0;
+  const float first = __shfl_sync(kAllLanes, advantage.first, action & 31);
+  const float second = __shfl_sync(kAllLanes, advantage.second, action & 31);
+  const size_t row = static_cast<size_t>(blockIdx.x) * launch.steps + step;
+  writer.Write(record, value + (action < 32 ? first : second) - mean, row, lane);
+  if (launch.rows.q == nullptr) return;
+  float* out = launch.rows.q + row * kActions;
+  out[lane] = active ? value + advantage.first - mean : 0.0f;
+  if (lane < kActions - 32) out[lane + 32] = active ? value + advantage.second - mean : 0.0f;
+}
+
+// The fourth helper: inputs of the next step, then the row of the step before.
+__device__ void RunCarrier(const LaunchArguments& launch, SpeculativeShared& shared, int lane) {
   const RowWriter writer(launch, lane);
-  const size_t first_row = static_cast<size_t>(blockIdx.x) * launch.steps;
+  const bool recycles = launch.rules.settings.recycle;
 #pragma unroll 1
   for (uint32_t step = 0; step < launch.steps; ++step) {
-    SyncNamed(kRowBarrier, kAllThreads);
-    const int place = step & 1;
-    const LaneAdvantage advantage =
-        AdvantageOf(shared.advantage[place], shared.biases + kAdvantageBias, lane);
-    const float* sums = shared.value[place];
-    const float value = sums[0] + sums[1] + sums[2] + sums[3] + shared.biases[kValueBias];
-    const float mean = WarpSum(advantage.first + advantage.second) / static_cast<float>(kActions);
-    const StagedRecord& record = shared.records[place];
-    const int action = record.word[15] & 0xff;
-    const bool active = (record.word[15] >> 8 & kFlagValid) != 0;
-    const float first = __shfl_sync(kAllLanes, advantage.first, action & 31);
-    const float second = __shfl_sync(kAllLanes, advantage.second, action & 31);
-    const size_t row = first_row + step;
-    writer.Write(record, value + (action < 32 ? first : second) - mean, row, lane);
-    if (launch.rows.q != nullptr) {
-      float* out = launch.rows.q + row * kActions;
-      out[lane] = active ? value + advantage.first - mean : 0.0f;
-      if (lane < kActions - 32) out[lane + 32] = active ? value + advantage.second - mean : 0.0f;
+    FetchNext(launch, shared, step, lane);
+    if (step > 0 && shared.chosen != 0 && recycles && lane < kDiversityWindow / 4) {
+      shared.window[lane] = 0;
     }
+    __syncwarp();
+    if (step > 0) WriteRow(launch, shared, writer, step - 1, lane);
+    WaitCopies();
+    SyncNamed(kSumsBarrier, kAllThreads);
+    SyncNamed(kRowBarrier, kAllThreads);
   }
+  WriteRow(launch, shared, writer, launch.steps - 1, lane);
 }
 
 // Grid: one block a slot.
@@ -729,6 +769,9 @@ __global__ void __launch_bounds__(kAllThreads, 1)
       reinterpret_cast<uint4*>(shared.rows[0][0])[lane] =
           reinterpret_cast<const uint4*>(launch.market.packed)[static_cast<size_t>(slot.bar) * 8 + lane];
     }
+    if (lane < kDiversityWindow / 4) {
+      shared.window[lane] = reinterpret_cast<const uint32_t*>(slot.category_window)[lane];
+    }
     __syncwarp();
     if (lane == 0) {
       float portfolio[kPortfolioFeatures];
@@ -736,6 +779,7 @@ __global__ void __launch_bounds__(kAllThreads, 1)
       ObservePortfolio(launch.rules, slot, price, portfolio);
       PutPortfolio(shared.rows[0][0], launch.market.view.feature_count, portfolio);
       shared.candidates[0][0].slot = slot;
+      shared.draws[0][0] = DrawOf(launch, 0, slot.rng);
       shared.winner = 0;
       shared.chosen = 0;
     }
@@ -746,18 +790,20 @@ __global__ void __launch_bounds__(kAllThreads, 1)
     RunMatrixWarp(launch, network, shared, warp, lane);
   } else {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 72;");
-    if (warp == 8) {
-      RunSpeculator(launch, shared, 0, lane);
-    } else if (warp == 9) {
-      RunSpeculator(launch, shared, 1, lane);
-    } else if (warp == 10) {
-      RunFetcher(launch, shared, lane);
+    if (warp < tile::kWarps + kCategories) {
+      RunSpeculator(launch, shared, warp - tile::kWarps, lane);
     } else {
-      RunWriter(launch, shared, lane);
+      RunCarrier(launch, shared, lane);
     }
   }
   __syncthreads();
-  if (threadIdx.x == 0) slot = shared.candidates[launch.steps & 1][shared.winner].slot;
+  if (warp > 0) return;
+  const bool fresh = shared.chosen != 0 && launch.rules.settings.recycle;
+  if (lane == 0) slot = shared.candidates[launch.steps & 1][shared.winner].slot;
+  __syncwarp();
+  if (lane < kDiversityWindow / 4) {
+    reinterpret_cast<uint32_t*>(slot.category_window)[lane] = fresh ? 0 : shared.window[lane];
+  }
 }
 
 #else
@@ -769,7 +815,8 @@ struct SpeculativeShared {};
 constexpr int kThreads = 32 * tile::kWarps;
 constexpr int kAllThreads = kThreads + 128;
 template <int kTiles>
-__global__ void ResidentKernel(const __grid_constant__ LaunchArguments, const TileNetwork, uint32_t) {}
+__global__ void ResidentKernel(const __grid_constant__ LaunchArguments, const TileNetwork,
+                               const uint32_t) {}
 __global__ void SpeculativeKernel(const __grid_constant__ LaunchArguments, const TileNetwork) {}
 
 #endif

@@ -183,6 +183,23 @@ TEST_P(CudaVariant, PassesTheStepCheckOnGoldenCasesThatItCanRun) {
   EXPECT_GT(run, 0);
 }
 
+// Small enough for the race checker.
+TEST_P(CudaVariant, RunsAFewSteps) {
+  for (const uint32_t episodes : {3u, 140u}) {
+    World world(episodes, 4, 200);
+    world.options.precision = GetParam().precision;
+    world.options.settings.double_dqn = true;
+    const auto collector = Make(world.options, GetParam().algorithm);
+    ASSERT_NE(collector, nullptr);
+    world.Push(*collector);
+    Batch batch(episodes, 4, true, true);
+    LaunchRequest request{.seed = 7, .launch = 3, .epsilon = 0.5f, .inputs = {}, .slot_states = {}};
+    ASSERT_TRUE(collector->Launch(request, batch).ok());
+    ASSERT_TRUE(collector->Wait(batch).ok());
+    EXPECT_EQ(batch.statistics.valid_rows, 4u * episodes);
+  }
+}
+
 TEST_P(CudaVariant, GivesTheSameBytesForTheSameLaunch) {
   World world(130, 150);
   world.options.precision = GetParam().precision;
