@@ -24,6 +24,8 @@ constexpr int kMostMessageBytes = 8 << 20;
 constexpr int kKeepaliveMs = 20'000;
 constexpr int kKeepaliveTimeoutMs = 10'000;
 constexpr int kLeastPingIntervalMs = 10'000;
+constexpr std::chrono::seconds kShortCalls(1);
+constexpr std::chrono::milliseconds kLeastWait(100);
 
 absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> Credentials(
     const v1::TlsSettings& settings) {
@@ -76,7 +78,10 @@ Actor::Actor(ActorSetup setup)
              .info = setup_.info,
              .started = Clock::now()} {}
 
-Actor::~Actor() { Stop(Clock::now()); }
+Actor::~Actor() {
+  Stop(Clock::now());
+  if (shutdown_.joinable()) shutdown_.join();
+}
 
 absl::Status Actor::Listen(const v1::ActorConfig& config) {
   if (!config.metrics_listen().empty()) {
@@ -134,17 +139,22 @@ absl::Status Actor::WaitForStop() {
   return *stop_;
 }
 
+void Actor::Enter(const char* phase) {
+  phase_ = phase;
+  spdlog::debug("stop: {}", phase);
+}
+
 void Actor::Stop(Clock::time_point deadline) {
   if (std::exchange(stopped_, true)) return;
   state_.draining = true;
   actor_metrics_.draining->Set(1);
   if (server_) SetServing(false);
-  phase_ = "telling the streams";
+  Enter("telling the streams");
   policies_.StopAllCredit();
   streams_.DrainAll();
-  phase_ = "waiting for the last launch";
+  Enter("waiting for the last launch");
   loop_.Stop();
-  phase_ = "sending what is reserved";
+  Enter("sending what is reserved");
   // A tenth of the time, at most a second, is kept for cutting off those that do not take it.
   const Clock::duration left = std::max(deadline - Clock::now(), Clock::duration::zero());
   const Clock::duration reserve = std::min<Clock::duration>(left / 10, std::chrono::seconds(1));
@@ -152,17 +162,36 @@ void Actor::Stop(Clock::time_point deadline) {
     spdlog::warn("cutting off streams that did not take what was reserved for them");
     streams_.AbortAll(absl::UnavailableError("the actor is stopping"));
   }
-  phase_ = "ending the gRPC server";
-  if (server_) {
-    server_->Shutdown(std::chrono::system_clock::now() +
-                      std::chrono::duration_cast<std::chrono::system_clock::duration>(
-                          std::max(deadline - Clock::now(), Clock::duration::zero())));
+  Enter("ending the gRPC server");
+  if (!EndServer(deadline)) {
+    spdlog::warn("a peer takes nothing any more: its connection is left to the system");
   }
-  phase_ = "ending the threads";
+  Enter("ending the threads");
   staging_.Stop();
   encoding_.Stop();
-  if (server_) server_->Wait();
-  phase_ = "stopped";
+  Enter("stopped");
+}
+
+// gRPC closes a connection only when the write under way on it is done, also after Shutdown's
+// deadline: a frozen peer would hold up the stop until TCP gives up. So it runs beside, and is
+// waited for no longer than `deadline`.
+bool Actor::EndServer(Clock::time_point deadline) {
+  if (!server_) return true;
+  // Only short calls are left. Idle clients are not waited for: some look at their connection every
+  // five seconds only.
+  const Clock::duration rest =
+      std::clamp<Clock::duration>(deadline - Clock::now(), Clock::duration::zero(), kShortCalls);
+  shutdown_ = std::thread([this, rest] {
+    server_->Shutdown(std::chrono::system_clock::now() +
+                      std::chrono::duration_cast<std::chrono::system_clock::duration>(rest));
+    server_->Wait();
+    std::lock_guard lock(mutex_);
+    server_ended_ = true;
+    stop_requested_.notify_all();
+  });
+  std::unique_lock lock(mutex_);
+  return stop_requested_.wait_until(lock, std::max(deadline, Clock::now() + kLeastWait),
+                                    [this] { return server_ended_; });
 }
 
 }  // namespace vixen::server

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -59,6 +60,8 @@ class Actor {
   absl::Status Listen(const v1::ActorConfig& config);
   void SetServing(bool serving);
   void RequestStopWith(absl::Status status);
+  void Enter(const char* phase);
+  bool EndServer(std::chrono::steady_clock::time_point deadline);
 
   const ActorSetup setup_;
   ActorMetrics actor_metrics_;
@@ -81,6 +84,8 @@ class Actor {
   std::condition_variable stop_requested_;
   std::optional<absl::Status> stop_;
   bool stopped_ = false;
+  bool server_ended_ = false;
+  std::thread shutdown_;
 };
 
 }  // namespace vixen::server

@@ -232,15 +232,26 @@ TEST_F(ActorTest, LogsAreJsonObjectsWhenAskedFor) {
 }
 
 TEST_F(ActorTest, AFrozenConsumerDoesNotHoldUpTheStop) {
-  Start({"--grace_seconds", "2", "--episodes", "512", "--steps", "128"});
+  Start({"--grace_seconds", "2", "--episodes", "512", "--steps", "256"});
   server::PushAllKinds(channel, info, 1, 0.01f);
-  CollectClient client(channel, 60);
+  // A connection of its own, which nobody reads from once the stream is open.
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  CollectClient client(grpc::CreateCustomChannel(base::StrCat("127.0.0.1:", ports[0]),
+                                                 grpc::InsecureChannelCredentials(), arguments),
+                       60);
   v1::Open open = CollectClient::OpenOf("p", "g", "c");
   open.mutable_encoding()->set_state(true);
   ASSERT_TRUE(client.Open(open));
   ASSERT_TRUE(client.Credit(20));
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (server::BalanceOf(channel, "p", "g").retained().batches() < 4) {
+    ASSERT_LT(std::chrono::steady_clock::now(), limit) << "launches go on while nothing is taken";
+  }
+  const auto start = std::chrono::steady_clock::now();
   actor->Signal(SIGTERM);
   ASSERT_TRUE(actor->WaitForExit());
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(4));
   EXPECT_EQ(actor->exit_code(), 0) << actor->Errors();
   EXPECT_THAT(actor->Errors(), Not(HasSubstr("hangs")));
 }
