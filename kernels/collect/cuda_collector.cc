@@ -71,7 +71,8 @@ class CudaCollector final : public Collector {
     VIXEN_RETURN_IF_ERROR(executor_->Allocate(slot.device, with_q));
     if (with_q && slot.q.empty()) VIXEN_RETURN_IF_ERROR(slot.q.Allocate(slot.device.q.size()));
     slot.device.with_terms = batch.with_terms();
-    VIXEN_RETURN_IF_ERROR(Keep(executor_->Enqueue(request, slot.staging, slot.device, compute_.get())));
+    VIXEN_RETURN_IF_ERROR(
+        Keep(executor_->Enqueue(request, slot.staging, slot.device, compute_.get())));
     VIXEN_RETURN_IF_ERROR(Keep(EnqueueCopies(slot, with_q)));
     slot.batch = &batch;
     next_ = (next_ + 1) % kSlots;
@@ -79,8 +80,8 @@ class CudaCollector final : public Collector {
   }
 
   absl::Status Wait(Batch& batch) override {
-    const auto slot = std::find_if(ring_.begin(), ring_.end(),
-                                   [&](const Slot& s) { return s.batch == &batch; });
+    const auto slot =
+        std::find_if(ring_.begin(), ring_.end(), [&](const Slot& s) { return s.batch == &batch; });
     if (slot == ring_.end()) {
       return absl::FailedPreconditionError("no launch that fills this batch is in flight");
     }
@@ -137,8 +138,8 @@ class CudaCollector final : public Collector {
     VIXEN_CUDA_RETURN_IF_ERROR(
         bring(&summary->bad_row, device.bad_row.data(), sizeof(summary->bad_row)));
     if (options_.settings.carry_over) {
-      VIXEN_CUDA_RETURN_IF_ERROR(bring(slot.start_slots.data(), device.start_slots.data(),
-                                       device.start_slots.bytes()));
+      VIXEN_CUDA_RETURN_IF_ERROR(
+          bring(slot.start_slots.data(), device.start_slots.data(), device.start_slots.bytes()));
     }
     if (with_q) {
       VIXEN_CUDA_RETURN_IF_ERROR(bring(slot.q.data(), device.q.data(), device.q.bytes()));
@@ -169,10 +170,10 @@ class CudaCollector final : public Collector {
     const unsigned long long row = slot.summary.data()->bad_row;
     if (row >= batch.rows()) return absl::OkStatus();
     const BatchView view = batch.view();
-    return absl::InternalError(base::StrCat(
-        "slot ", row / batch.steps(), ", step ", row % batch.steps(), ", bar ", view.bar[row],
-        ": reward = ", view.reward[row], ", td = ", view.td[row],
-        " is not finite: the weights or prices overflow; push other weights"));
+    return absl::InternalError(
+        base::StrCat("slot ", row / batch.steps(), ", step ", row % batch.steps(), ", bar ",
+                     view.bar[row], ": reward = ", view.reward[row], ", td = ", view.td[row],
+                     " is not finite: the weights or prices overflow; push other weights"));
   }
 
   const CollectorOptions options_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CUDA executor: launches run asynchronously on a stream into a ring of two slots (device output,
-// pinned host output, event), so that launch k+1 computes while k is copied out.
+// The CUDA executor: launches run asynchronously on a stream into a ring of two slots (device
+// output, pinned host output, event), so that launch k+1 computes while k is copied out.
 #pragma once
 
 #include <memory>
@@ -13,8 +13,8 @@ namespace vixen::kernels {
 enum class CudaAlgorithm : uint8_t;
 
 // `device` counts from 0. Two launches may be in flight; a third Launch before a Wait is
-// FAILED_PRECONDITION. Errors as of CudaExecutor::Create. After an error that loses the device every
-// call fails with it: the process has to start again.
+// FAILED_PRECONDITION. Errors as of CudaExecutor::Create. After an error that loses the device
+// every call fails with it: the process has to start again.
 absl::StatusOr<std::unique_ptr<Collector>> MakeCudaCollector(const CollectorOptions& options,
                                                              int device, CudaAlgorithm algorithm);
 

@@ -122,8 +122,8 @@ MemoryPlan PlanMemory(const CollectorOptions& options, bool packed, uint64_t fre
   const uint64_t bars = options.market.bars;
   const uint64_t rows = uint64_t{options.episodes} * options.steps;
   const Architecture& a = options.architecture;
-  const uint64_t widest = std::max({a.state() + 8, a.hidden1, a.hidden2,
-                                    a.value_hidden + a.advantage_hidden, 48u});
+  const uint64_t widest =
+      std::max({a.state() + 8, a.hidden1, a.hidden2, a.value_hidden + a.advantage_hidden, 48u});
   const uint64_t stepped_rows =
       packed ? 0 : std::max<uint64_t>(std::min<uint64_t>(rows, 65'536), options.episodes);
   uint64_t weights = 0;
@@ -167,14 +167,16 @@ absl::Status CudaExecutor::SelectDevice() const {
 
 absl::Status CudaExecutor::ChooseAlgorithm(CudaAlgorithm wanted) {
   const bool widths = HasTileWidths(options_.architecture);
-  const bool half = options_.precision == Precision::kFp16 || options_.precision == Precision::kAuto;
+  const bool half =
+      options_.precision == Precision::kFp16 || options_.precision == Precision::kAuto;
   const bool tiled = widths && half && TiledRuns(device_.capability());
   const uint32_t most = ResidentEpisodes(device_.capability(), device_.multiprocessors);
   const bool resident = tiled && options_.episodes <= most;
   const std::string why_not =
-      !widths ? base::StrCat("the tile kernels have hidden widths 256-256/128,128, curiosity 64 and "
-                             "29 … 61 features; these are ",
-                             options_.architecture.Describe())
+      !widths ? base::StrCat(
+                    "the tile kernels have hidden widths 256-256/128,128, curiosity 64 and "
+                    "29 … 61 features; these are ",
+                    options_.architecture.Describe())
       : !half ? base::StrCat("the tile kernels compute in fp16; precision is ",
                              PrecisionName(options_.precision))
               : base::StrCat("the tile kernels need sm_90; this is sm_", device_.capability());
@@ -192,12 +194,12 @@ absl::Status CudaExecutor::ChooseAlgorithm(CudaAlgorithm wanted) {
     algorithm_ = resident ? CudaAlgorithm::kResident
                  : tiled  ? CudaAlgorithm::kTiled
                           : CudaAlgorithm::kStepped;
-    info_.reason =
-        resident ? base::StrCat(options_.episodes, " episodes fit beside the weights of ",
-                                device_.multiprocessors, " SMs")
-        : tiled  ? base::StrCat(options_.episodes, " episodes are more than the ", most,
-                                " that fit beside resident weights")
-                 : why_not;
+    info_.reason = resident
+                       ? base::StrCat(options_.episodes, " episodes fit beside the weights of ",
+                                      device_.multiprocessors, " SMs")
+                   : tiled ? base::StrCat(options_.episodes, " episodes are more than the ", most,
+                                          " that fit beside resident weights")
+                           : why_not;
   }
   precision_ = options_.precision == Precision::kAuto ? Precision::kFp16 : options_.precision;
   info_.executor = "cuda";
@@ -218,8 +220,8 @@ absl::Status CudaExecutor::Start(int device, CudaAlgorithm algorithm) {
   plan_ = PlanMemory(options_, packed, free_bytes);
   if (plan_.total() > free_bytes) {
     const uint64_t fixed = plan_.parts[0].bytes + plan_.parts[1].bytes + plan_.parts[5].bytes;
-    const uint64_t a_slot = uint64_t{options_.steps} * (2 * kRowBytes + sizeof(RowScratch) + 4) +
-                            3 * sizeof(SlotState);
+    const uint64_t a_slot =
+        uint64_t{options_.steps} * (2 * kRowBytes + sizeof(RowScratch) + 4) + 3 * sizeof(SlotState);
     const uint64_t fits = free_bytes > fixed ? (free_bytes - fixed) / a_slot : 0;
     return absl::ResourceExhaustedError(
         base::StrCat("gpu ", device, " is too small: ", plan_.Describe(), "; with ", options_.steps,
@@ -315,11 +317,10 @@ absl::StatusOr<WeightsProbe> CudaExecutor::Stage(const Parameters& parameters) {
   const std::vector<float> state = ProbeState(options_.architecture.state());
   const size_t answers =
       parameters.kind == WeightsKind::kCuriosity ? options_.architecture.embedding() : kActions;
-  VIXEN_CUDA_RETURN_IF_ERROR(cudaMemcpyAsync(probe_.data(), state.data(),
-                                             state.size() * sizeof(float), cudaMemcpyHostToDevice,
-                                             stream));
-  const float* staged = reinterpret_cast<const float*>(weights.staged.data() +
-                                                       weights.layout.parameters);
+  VIXEN_CUDA_RETURN_IF_ERROR(cudaMemcpyAsync(
+      probe_.data(), state.data(), state.size() * sizeof(float), cudaMemcpyHostToDevice, stream));
+  const float* staged =
+      reinterpret_cast<const float*>(weights.staged.data() + weights.layout.parameters);
   VIXEN_CUDA_RETURN_IF_ERROR(EnqueueProbe(staged, ProbeOf(options_.architecture, parameters.kind),
                                           probe_.data(), probe_.data() + 256, stream));
   WeightsProbe probe;
@@ -500,7 +501,8 @@ absl::Status CudaExecutor::Enqueue(const LaunchRequest& request, LaunchStaging& 
     TilePolicy tiles;
     tiles.online = network(policy.online, policy.online.layout.tile);
     tiles.target = network(policy.target, policy.target.layout.tile);
-    if (needs_curiosity()) tiles.curiosity = network(policy.curiosity, policy.curiosity.layout.tile);
+    if (needs_curiosity())
+      tiles.curiosity = network(policy.curiosity, policy.curiosity.layout.tile);
     tiles.curiosity_parameters = policy.curiosity.at<float>(policy.curiosity.layout.parameters);
     tiles.embedding = static_cast<int>(options_.architecture.embedding());
     const LaunchArguments& launch = *staging.arguments.data();
@@ -514,8 +516,8 @@ absl::Status CudaExecutor::Enqueue(const LaunchRequest& request, LaunchStaging& 
     }
     VIXEN_CUDA_RETURN_IF_ERROR(EnqueueTiledBatch(launch, tiles, device_.multiprocessors, stream));
   }
-  VIXEN_CUDA_RETURN_IF_ERROR(EnqueueStatistics(arguments_.data(), options_.episodes,
-                                               options_.steps, statistics_workspace_.data(), stream));
+  VIXEN_CUDA_RETURN_IF_ERROR(EnqueueStatistics(arguments_.data(), options_.episodes, options_.steps,
+                                               statistics_workspace_.data(), stream));
   has_slots_ = true;
   return absl::OkStatus();
 }
@@ -524,8 +526,8 @@ absl::StatusOr<std::vector<SlotState>> CudaExecutor::ReadSlots(cudaStream_t stre
   VIXEN_RETURN_IF_ERROR(SelectDevice());
   std::vector<SlotState> slots(options_.episodes);
   if (!has_slots_) return slots;
-  VIXEN_CUDA_RETURN_IF_ERROR(cudaMemcpyAsync(slots.data(), slots_.data(), slots_.bytes(),
-                                             cudaMemcpyDeviceToHost, stream));
+  VIXEN_CUDA_RETURN_IF_ERROR(
+      cudaMemcpyAsync(slots.data(), slots_.data(), slots_.bytes(), cudaMemcpyDeviceToHost, stream));
   VIXEN_CUDA_RETURN_IF_ERROR(cudaStreamSynchronize(stream));
   return slots;
 }

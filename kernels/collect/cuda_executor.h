@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device side of the CUDA executor: dataset, weights, slot states and workspace in device memory, and
-// launches enqueued on a stream into device columns. CudaCollector adds the way to the host.
+// The device side of the CUDA executor: dataset, weights, slot states and workspace in device
+// memory, and launches enqueued on a stream into device columns. CudaCollector adds the way to the
+// host.
 #pragma once
 
 #include <cstddef>
@@ -29,11 +30,12 @@ std::string_view CudaAlgorithmName(CudaAlgorithm algorithm);
 absl::StatusOr<CudaAlgorithm> ParseCudaAlgorithm(std::string_view name);
 std::string_view PrecisionName(Precision precision);
 
-// One launch's output in device memory: the columns in the order of kColumns, with room for `terms`.
+// One launch's output in device memory: the columns in the order of kColumns, with room for
+// `terms`.
 struct DeviceBatch {
-  bool with_terms = true;               // whether the launch fills them
-  DeviceBuffer<std::byte> columns;      // [N·L × 62]
-  DeviceBuffer<float> q;                // [N·L, 45] or empty
+  bool with_terms = true;           // whether the launch fills them
+  DeviceBuffer<std::byte> columns;  // [N·L × 62]
+  DeviceBuffer<float> q;            // [N·L, 45] or empty
   DeviceBuffer<LaunchStatistics> statistics;
   DeviceBuffer<unsigned long long> bad_row;
   DeviceBuffer<SlotState> start_slots;  // [N]
@@ -99,7 +101,7 @@ class CudaExecutor {
     bool live_fits = true;
     bool is_live = false;
     bool is_staged = false;
-    Event copied;             // staged → live done
+    Event copied;  // staged → live done
     LiveWeights address() const { return {layout, live.data()}; }
   };
 

@@ -11,7 +11,7 @@ namespace {
 constexpr unsigned long long kNoBadRow = ~0ull;
 // Fixed, so that the order of the sums depends on N and L only.
 constexpr uint32_t kMostRowWarps = 2112;
-constexpr uint32_t kMostEpisodeWarps = 1024;
+constexpr uint32_t kMostEpisodeWarps = 2048;
 constexpr uint32_t kRowsPerPiece = 128;
 constexpr uint32_t kWarpsPerBlock = 4;
 
@@ -33,9 +33,8 @@ __global__ void StartSlotsKernel(const LaunchArguments* arguments) {
   if (launch.keep_slots == 0) {
     const SlotSeed seed = SeedOfSlot(launch.seed, launch.launch, n);
     const uint32_t rng = launch.rng != nullptr ? launch.rng[n] : seed.rng;
-    const uint32_t start = launch.starts != nullptr
-                               ? launch.starts[n]
-                               : StartBar(launch.market.view, seed.start_draw);
+    const uint32_t start =
+        launch.starts != nullptr ? launch.starts[n] : StartBar(launch.market.view, seed.start_draw);
     launch.slots[n] = FreshSlot(launch.rules, rng, start, 0);
   }
   if (launch.start_slots != nullptr) launch.start_slots[n] = launch.slots[n];
@@ -72,7 +71,8 @@ __device__ uint32_t WarpSum(uint32_t value) {
   return value;
 }
 
-__device__ void AddRow(const LaunchArguments& launch, size_t row, uint8_t flags, float td, Sums& sums) {
+__device__ void AddRow(const LaunchArguments& launch, size_t row, uint8_t flags, float td,
+                       Sums& sums) {
   const float4* scratch = reinterpret_cast<const float4*>(launch.scratch + row);
   const float4 terms = scratch[0];
   const float4 rest = scratch[1];
@@ -145,8 +145,8 @@ __device__ void SumRows(const LaunchArguments& launch, uint32_t warp, uint32_t w
   total.td_max = most;
 }
 
-// A warp walks whole slots, 32 rows at a time; the episodes' running reward is added row by row by all
-// lanes alike, in float32 and step order as on the CPU.
+// A warp walks whole slots, 32 rows at a time; the episodes' running reward is added row by row by
+// all lanes alike, in float32 and step order as on the CPU.
 __device__ void ScanSlot(const LaunchArguments& launch, uint32_t slot, int lane,
                          LaunchStatistics& total) {
   const SlotState* starts = launch.start_slots;
@@ -198,7 +198,8 @@ __device__ void ScanSlot(const LaunchArguments& launch, uint32_t slot, int lane,
 }
 
 // Grid: RowWarps + EpisodeWarps warps; each writes its partial sums.
-__global__ void PartialStatisticsKernel(const LaunchArguments* arguments, LaunchStatistics* partials) {
+__global__ void PartialStatisticsKernel(const LaunchArguments* arguments,
+                                        LaunchStatistics* partials) {
   const LaunchArguments& launch = *arguments;
   const int lane = threadIdx.x % 32;
   const uint32_t warp = blockIdx.x * kWarpsPerBlock + threadIdx.x / 32;
@@ -283,7 +284,8 @@ __global__ void LayOutFeaturesKernel(const float* features, uint64_t rows, uint3
   for (uint64_t i = first; i < rows * 64; i += step) {
     const uint64_t row = i / 64;
     const uint32_t j = i % 64;
-    const float value = j < width ? fminf(fmaxf(features[row * width + j], -65504.0f), 65504.0f) : 0.0f;
+    const float value =
+        j < width ? fminf(fmaxf(features[row * width + j], -65504.0f), 65504.0f) : 0.0f;
     packed[i] = __half_as_ushort(__float2half_rn(value));
   }
 }
@@ -309,8 +311,9 @@ cudaError_t EnqueueStatistics(const LaunchArguments* arguments, uint32_t episode
   return cudaGetLastError();
 }
 
-cudaError_t EnqueueLayOutFeatures(const float* features, uint64_t rows, uint32_t width, uint32_t stride,
-                                  float* out, uint16_t* packed, cudaStream_t stream) {
+cudaError_t EnqueueLayOutFeatures(const float* features, uint64_t rows, uint32_t width,
+                                  uint32_t stride, float* out, uint16_t* packed,
+                                  cudaStream_t stream) {
   LayOutFeaturesKernel<<<4096, 256, 0, stream>>>(features, rows, width, stride, out, packed);
   return cudaGetLastError();
 }

@@ -30,7 +30,8 @@ __device__ __forceinline__ uint32_t PackHalf(float low, float high) {
   return packed;
 }
 
-// Transposes an 8×8 matrix of 16-bit values held by a warp, row lane/4, columns 2·(lane % 4) and + 1.
+// Transposes an 8×8 matrix of 16-bit values held by a warp, row lane/4, columns 2·(lane % 4) and
+// + 1.
 __device__ __forceinline__ uint32_t TransposeHalves(uint32_t row) {
   uint32_t column;
   asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(column) : "r"(row));
@@ -58,14 +59,16 @@ __device__ __forceinline__ void CopyAsync16(void* shared, const void* global) {
 }
 __device__ __forceinline__ void WaitCopies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 
-// Brings the lines of `global`, 4-byte or 16-byte aligned, into L1 as well; what lands in `shared` is
-// not read. A plain load whose value is unused would be left out by the compiler.
+// Brings the lines of `global`, 4-byte or 16-byte aligned, into L1 as well; what lands in `shared`
+// is not read. A plain load whose value is unused would be left out by the compiler.
 __device__ __forceinline__ void TouchL1(void* shared, const void* global, bool wide) {
   if (wide) {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 16;" ::"r"(SharedAddress(shared)), "l"(global)
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 16;" ::"r"(SharedAddress(shared)),
+                 "l"(global)
                  : "memory");
   } else {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(SharedAddress(shared)), "l"(global)
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(SharedAddress(shared)),
+                 "l"(global)
                  : "memory");
   }
 }

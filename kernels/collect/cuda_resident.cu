@@ -22,8 +22,9 @@ namespace {
 #if VIXEN_RESIDENT
 
 constexpr int kThreads = 32 * tile::kWarps;
-constexpr int kRowWords = 36;       // a state of 64 halves, padded: lanes of a quarter read 8 banks apart
-constexpr int kPartialRows = 52;    // outputs of a partial sum, padded
+constexpr int kRowWords =
+    36;  // a state of 64 halves, padded: lanes of a quarter read 8 banks apart
+constexpr int kPartialRows = 52;  // outputs of a partial sum, padded
 
 // Biases as shared memory holds them: BiasLayout of the default widths without the value's weights.
 constexpr int kBias1 = 256;
@@ -80,7 +81,8 @@ struct RowWriter {
     if (lane == 17) set(launch.scratch, sizeof(RowScratch), 16);
   }
 
-  __device__ __forceinline__ void Write(const StagedRecord& record, float q, size_t row, int lane) const {
+  __device__ __forceinline__ void Write(const StagedRecord& record, float q, size_t row,
+                                        int lane) const {
     if (lane > 17) return;
     std::byte* at = column + row * stride;
     const uint32_t word = record.word[lane < 16 ? lane : 15];
@@ -96,15 +98,15 @@ struct RowWriter {
 template <int kTiles>
 struct Shared {
   uint4 layer2[tile::kFragments2 * tile::kWarps][32];
-  uint4 activations[2][kTiles][tile::kWarps][32];      // B operands of two steps each
-  float advantage[kTiles][4][8][kPartialRows];         // [warp − 4][episode][output]
-  float value[kTiles][4][8];                           // [warp][episode]
-  uint32_t rows[2][2][kTiles * 8][kRowWords];          // [step % 2][goes on, starts anew][episode]
-  uint32_t touched[kTiles * 8][8];                     // where prefetches land
+  uint4 activations[2][kTiles][tile::kWarps][32];  // B operands of two steps each
+  float advantage[kTiles][4][8][kPartialRows];     // [warp − 4][episode][output]
+  float value[kTiles][4][8];                       // [warp][episode]
+  uint32_t rows[2][2][kTiles * 8][kRowWords];      // [step % 2][goes on, starts anew][episode]
+  uint32_t touched[kTiles * 8][8];                 // where prefetches land
   SlotState slots[kTiles * 8];
   StagedRecord records[kTiles * 8];
-  uint32_t chosen[kTiles * 8];                         // which of the two rows a step reads
-  float biases[kBiases];                               // layers 0, 1, 2, advantage, value
+  uint32_t chosen[kTiles * 8];  // which of the two rows a step reads
+  float biases[kBiases];        // layers 0, 1, 2, advantage, value
 };
 
 struct Fragment {
@@ -145,12 +147,14 @@ __device__ __forceinline__ uint4 OperandOf(const Sums& sums) {
   return make_uint4(words[0], words[1], words[2], words[3]);
 }
 
-__device__ __forceinline__ uint32_t HalfBits(float value) { return PackHalf(value, 0.0f) & 0xffffu; }
+__device__ __forceinline__ uint32_t HalfBits(float value) {
+  return PackHalf(value, 0.0f) & 0xffffu;
+}
 
 // Where StartBar looks first: for prefetches.
 __device__ __forceinline__ uint32_t DrawnBar(const MarketView& market, uint32_t draw) {
-  return market.begin + static_cast<uint32_t>(
-                            (static_cast<uint64_t>(draw) * (market.end - market.begin)) >> 32);
+  return market.begin +
+         static_cast<uint32_t>((static_cast<uint64_t>(draw) * (market.end - market.begin)) >> 32);
 }
 
 __device__ void PutPortfolio(uint32_t* row, uint32_t features, const float* portfolio) {
@@ -170,7 +174,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   auto& shared = *reinterpret_cast<Shared<kTiles>*>(memory);
   const int lane = threadIdx.x % 32;
   const int warp = __shfl_sync(kAllLanes, threadIdx.x / 32, 0);
-  const int row = lane / 4;      // fragment row: neuron of an operand A, episode of an operand B
+  const int row = lane / 4;  // fragment row: neuron of an operand A, episode of an operand B
   const int quad = lane % 4;
   const uint32_t first_slot = blockIdx.x * per_block;
   const int episodes = min(per_block, launch.episodes - first_slot);
@@ -216,7 +220,8 @@ __global__ void __launch_bounds__(kThreads, 1)
     __syncwarp();
     if (lane == 0) {
       float portfolio[kPortfolioFeatures];
-      ObservePortfolio(launch.rules, slot, market.targets[4 * static_cast<size_t>(slot.bar)], portfolio);
+      ObservePortfolio(launch.rules, slot, market.targets[4 * static_cast<size_t>(slot.bar)],
+                       portfolio);
       PutPortfolio(shared.rows[0][0][e], features, portfolio);
       shared.slots[e] = slot;
       shared.chosen[e] = 0;
@@ -224,7 +229,8 @@ __global__ void __launch_bounds__(kThreads, 1)
   }
   __syncthreads();
 
-  // The rules of episode warp + 8·t run in lane t; its next rows are fetched by lanes 16t … 16t + 15.
+  // The rules of episode warp + 8·t run in lane t; its next rows are fetched by lanes 16t … 16t
+  // + 15.
   const int ruled = warp + 8 * lane;
   const bool rules_here = lane < kTiles && ruled < episodes;
   const int fetched = warp + 8 * (lane / 16);
@@ -262,8 +268,8 @@ __global__ void __launch_bounds__(kThreads, 1)
   };
 
   for (uint32_t step = 0; step < launch.steps; ++step) {
-    // What this step's rules and the next step's states will read begins to travel: the bar's targets,
-    // and whether the bar drawn for a fresh episode is a last one.
+    // What this step's rules and the next step's states will read begins to travel: the bar's
+    // targets, and whether the bar drawn for a fresh episode is a last one.
     uint32_t draw = 0;
     uint32_t bar = 0;
     if (fetches_here) {
@@ -364,7 +370,7 @@ __global__ void __launch_bounds__(kThreads, 1)
           float d[4] = {};
           MmaF16(d, w3[block][0].word, b.x, b.y);
           MmaF16(d, w3[block][1].word, b.z, b.w);
-          float (*out)[kPartialRows] = shared.advantage[t][warp - 4];
+          float(*out)[kPartialRows] = shared.advantage[t][warp - 4];
           const int output = 16 * block + row;
           out[2 * quad][output] = d[0];
           out[2 * quad + 1][output] = d[1];
@@ -431,14 +437,14 @@ __global__ void __launch_bounds__(kThreads, 1)
   }
 }
 
-// The speculating variant, one episode a block: three helper warps compute the step for every action
-// while the matrix warps are busy, so that the greedy action only selects a result. A warp takes one
-// category, whose steps run the same branches: short, flat, long.
+// The speculating variant, one episode a block: three helper warps compute the step for every
+// action while the matrix warps are busy, so that the greedy action only selects a result. A warp
+// takes one category, whose steps run the same branches: short, flat, long.
 constexpr int kMatrixThreads = kThreads;
 constexpr int kHelperThreads = 128;
 
-// A slot as one action leaves it. Of its diversity window only the byte of the step is kept up to date:
-// the whole window is in SpeculativeShared.
+// A slot as one action leaves it. Of its diversity window only the byte of the step is kept up to
+// date: the whole window is in SpeculativeShared.
 struct alignas(16) Candidate {
   SlotState slot;
   uint32_t padding[2];
@@ -463,23 +469,27 @@ struct SpeculativeShared {
   float value[2][4];
   uint32_t rows[2][2][kRowWords];
   uint32_t touched[32][4];
-  Candidate candidates[2][48];          // [step % 2][action]: the slot if the step before took it
+  Candidate candidates[2][48];  // [step % 2][action]: the slot if the step before took it
   StagedRecord records[2];
-  Draw draws[2][2];                     // [step % 2][goes on, starts anew]
+  Draw draws[2][2];                       // [step % 2][goes on, starts anew]
   uint32_t window[kDiversityWindow / 4];  // the slot's, as bytes
-  uint32_t winner;                      // the action taken
-  uint32_t chosen;                      // which of the two rows the step reads
+  uint32_t winner;                        // the action taken
+  uint32_t chosen;                        // which of the two rows the step reads
   float biases[kBiases];
 };
 
-// Named barriers; a warp's lanes need not arrive together.
-__device__ __forceinline__ void SyncNamed(int barrier, int threads) {
-  asm volatile("barrier.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
-}
-constexpr int kMatrixBarrier = 1;   // the matrix warps among themselves
-constexpr int kSumsBarrier = 2;     // partial outputs are there: everyone
-constexpr int kRowBarrier = 3;      // the next state is there: everyone
 constexpr int kAllThreads = kMatrixThreads + kHelperThreads;
+
+// Every role passes the same two barriers a step.
+__device__ __forceinline__ void SyncBlock() {
+  __syncwarp();
+  __syncthreads();
+}
+// The matrix warps among themselves.
+__device__ __forceinline__ void SyncMatrix() {
+  __syncwarp();
+  asm volatile("bar.sync 1, %0;" ::"n"(kMatrixThreads) : "memory");
+}
 
 __device__ void RunMatrixWarp(const LaunchArguments& launch, const TileNetwork& network,
                               SpeculativeShared& shared, int warp, int lane) {
@@ -498,6 +508,14 @@ __device__ void RunMatrixWarp(const LaunchArguments& launch, const TileNetwork& 
   }
   const bool real = row == 0;  // lanes of the one episode's column of an operand B
   const uint4 zero = make_uint4(0, 0, 0, 0);
+  // Weights and biases that do not depend on what a barrier waits for are read before it.
+  uint4 ahead[8];
+  Sums bias = BiasOf(shared.biases, warp, row);
+  const auto read_ahead = [&](const uint4(*fragments)[32]) {
+#pragma unroll
+    for (int i = 0; i < 8; ++i) ahead[i] = fragments[i][lane];
+  };
+  read_ahead(shared.layer0 + warp * tile::kFragments0);
 #pragma unroll 1
   for (uint32_t step = 0; step < launch.steps; ++step) {
     {
@@ -509,19 +527,20 @@ __device__ void RunMatrixWarp(const LaunchArguments& launch, const TileNetwork& 
         low = state[0];
         high = state[1];
       }
-      Sums sums = BiasOf(shared.biases, warp, row);
+      Sums sums = bias;
       const uint32_t b[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
 #pragma unroll
       for (int i = 0; i < 8; ++i) {
-        const uint4 a = shared.layer0[warp * tile::kFragments0 + i][lane];
+        const uint4 a = ahead[i];
         const uint32_t words[4] = {a.x, a.y, a.z, a.w};
         MmaF16(sums.d[i / 4], words, b[2 * (i % 4)], b[2 * (i % 4) + 1]);
       }
       shared.activations[0][warp][lane] = OperandOf(sums);
+      bias = BiasOf(shared.biases + kBias1, warp, row);
     }
-    SyncNamed(kMatrixBarrier, kMatrixThreads);
+    SyncMatrix();
     {
-      Sums even = BiasOf(shared.biases + kBias1, warp, row);
+      Sums even = bias;
       Sums odd = {};
 #pragma unroll
       for (int j = 0; j < 8; ++j) {
@@ -535,10 +554,12 @@ __device__ void RunMatrixWarp(const LaunchArguments& launch, const TileNetwork& 
 #pragma unroll
       for (int i = 0; i < 8; ++i) even.d[i / 4][i % 4] += odd.d[i / 4][i % 4];
       shared.activations[1][warp][lane] = OperandOf(even);
+      bias = BiasOf(shared.biases + kBias2, warp, row);
+      read_ahead(shared.layer2 + warp * tile::kFragments2);
     }
-    SyncNamed(kMatrixBarrier, kMatrixThreads);
+    SyncMatrix();
     {
-      Sums even = BiasOf(shared.biases + kBias2, warp, row);
+      Sums even = bias;
       Sums odd = {};
 #pragma unroll
       for (int j = 0; j < 8; ++j) {
@@ -546,7 +567,9 @@ __device__ void RunMatrixWarp(const LaunchArguments& launch, const TileNetwork& 
         if (real) b = shared.activations[1][j][lane];
 #pragma unroll
         for (int u = 0; u < 4; ++u) {
-          const uint4 a = shared.layer2[warp * tile::kFragments2 + 4 * j + u][lane];
+          const int place = 4 * j + u;
+          const uint4 a =
+              place < 8 ? ahead[place] : shared.layer2[warp * tile::kFragments2 + place][lane];
           const uint32_t words[4] = {a.x, a.y, a.z, a.w};
           Sums& sums = u < 2 ? even : odd;
           MmaF16(sums.d[u % 2], words, u < 2 ? b.x : b.z, u < 2 ? b.y : b.w);
@@ -574,8 +597,10 @@ __device__ void RunMatrixWarp(const LaunchArguments& launch, const TileNetwork& 
         }
       }
     }
-    SyncNamed(kSumsBarrier, kAllThreads);
-    SyncNamed(kRowBarrier, kAllThreads);
+    SyncBlock();  // the partial outputs are there
+    bias = BiasOf(shared.biases, warp, row);
+    read_ahead(shared.layer0 + warp * tile::kFragments0);
+    SyncBlock();  // the next state is there
   }
 }
 
@@ -585,7 +610,8 @@ struct LaneAdvantage {
 };
 __device__ __forceinline__ LaneAdvantage AdvantageOf(const float (*sums)[kPartialRows],
                                                      const float* bias, int lane) {
-  LaneAdvantage a = {sums[0][lane] + sums[1][lane] + sums[2][lane] + sums[3][lane] + bias[lane], 0.0f};
+  LaneAdvantage a = {sums[0][lane] + sums[1][lane] + sums[2][lane] + sums[3][lane] + bias[lane],
+                     0.0f};
   if (lane < kActions - 32) {
     const int at = lane + 32;
     a.second = sums[0][at] + sums[1][at] + sums[2][at] + sums[3][at] + bias[at];
@@ -607,8 +633,8 @@ __device__ __forceinline__ int WarpGreedy(uint64_t allowed, LaneAdvantage a, int
 }
 
 // Each lane computes the step for one action of the category, then one lane's result is taken.
-__device__ void RunSpeculator(const LaunchArguments& launch, SpeculativeShared& shared, int category,
-                              int lane) {
+__device__ void RunSpeculator(const LaunchArguments& launch, SpeculativeShared& shared,
+                              int category, int lane) {
   const int mine = (category == 0 ? 0 : category == 1 ? 2 * kStyles : 3 * kStyles) + lane;
   const bool speculates = lane < (category == 1 ? kStyles : 2 * kStyles);
   const uint32_t features = launch.market.view.feature_count;
@@ -616,37 +642,35 @@ __device__ void RunSpeculator(const LaunchArguments& launch, SpeculativeShared& 
   for (uint32_t step = 0; step < launch.steps; ++step) {
     const int next = (step + 1) & 1;
     Candidate& candidate = shared.candidates[next][speculates ? mine : kActions];
-    int wanted = -1;
-    uint32_t place = 0;
-    bool active = false;
+    // The same in every lane, so that the warp stays together at the barriers.
+    const Candidate& now = shared.candidates[step & 1][shared.winner];
+    const Draw draw = shared.draws[step & 1][shared.chosen];
+    const bool active = now.slot.active != 0;
+    const uint32_t place = now.slot.step % kDiversityWindow;
     StepRecord record;
     if (speculates) {
-      const Candidate& now = shared.candidates[step & 1][shared.winner];
       const uint4* from = reinterpret_cast<const uint4*>(&now);
       uint4* to = reinterpret_cast<uint4*>(&candidate);
 #pragma unroll
       for (int i = 0; i < 4; ++i) to[i] = from[i];
       reinterpret_cast<uint32_t*>(&candidate)[kFlagsWord] =
           reinterpret_cast<const uint32_t*>(&now)[kFlagsWord];
-      active = now.slot.active != 0;
       if (active) {
-        const Draw& draw = shared.draws[step & 1][shared.chosen];
-        wanted = draw.action;
-        place = now.slot.step % kDiversityWindow;
-        candidate.slot.category_window[place] =
-            reinterpret_cast<const uint8_t*>(shared.window)[place];
+        if (now.slot.step >= kDiversityWindow) {
+          candidate.slot.category_window[place] =
+              reinterpret_cast<const uint8_t*>(shared.window)[place];
+        }
         candidate.slot.rng = draw.rng;
         record = StepSlot(launch.rules, launch.market.view, {mine, draw.explored != 0}, step,
                           candidate.slot);
       }
     }
-    __syncwarp();
     const bool anew = (record.flags & (kFlagTerminated | kFlagTruncated)) != 0;
-    SyncNamed(kSumsBarrier, kAllThreads);
+    SyncBlock();  // the partial outputs are there
     const LaneAdvantage advantage =
         AdvantageOf(shared.advantage[step & 1], shared.biases + kAdvantageBias, lane);
     const int greedy = WarpGreedy(launch.allowed, advantage, lane);
-    int taken = active ? (wanted >= 0 ? wanted : greedy) : 0;
+    int taken = active ? (draw.action >= 0 ? draw.action : greedy) : 0;
     if (speculates && mine == taken) {
       // next_close is the next bar's close bit for bit, so s' is the next step's state as well.
       const bool goes_on = active && !anew;
@@ -659,7 +683,7 @@ __device__ void RunSpeculator(const LaunchArguments& launch, SpeculativeShared& 
       if (active) reinterpret_cast<uint8_t*>(shared.window)[place] = static_cast<uint8_t>(category);
       Stage(record, shared.records[step & 1]);
     }
-    SyncNamed(kRowBarrier, kAllThreads);
+    SyncBlock();  // the next state is there
   }
 }
 
@@ -739,8 +763,8 @@ __device__ void RunCarrier(const LaunchArguments& launch, SpeculativeShared& sha
     __syncwarp();
     if (step > 0) WriteRow(launch, shared, writer, step - 1, lane);
     WaitCopies();
-    SyncNamed(kSumsBarrier, kAllThreads);
-    SyncNamed(kRowBarrier, kAllThreads);
+    SyncBlock();  // the partial outputs are there
+    SyncBlock();  // the next state is there
   }
   WriteRow(launch, shared, writer, launch.steps - 1, lane);
 }
@@ -766,8 +790,8 @@ __global__ void __launch_bounds__(kAllThreads, 1)
   }
   if (warp == 0) {
     if (lane < 8) {
-      reinterpret_cast<uint4*>(shared.rows[0][0])[lane] =
-          reinterpret_cast<const uint4*>(launch.market.packed)[static_cast<size_t>(slot.bar) * 8 + lane];
+      reinterpret_cast<uint4*>(shared.rows[0][0])[lane] = reinterpret_cast<const uint4*>(
+          launch.market.packed)[static_cast<size_t>(slot.bar) * 8 + lane];
     }
     if (lane < kDiversityWindow / 4) {
       shared.window[lane] = reinterpret_cast<const uint32_t*>(slot.category_window)[lane];

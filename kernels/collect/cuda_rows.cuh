@@ -34,8 +34,8 @@ __device__ __forceinline__ void WriteRecord(const LaunchArguments& launch, size_
   rows.flags[row] = record.flags;
   float4* scratch = reinterpret_cast<float4*>(launch.scratch + row);
   scratch[0] = make_float4(record.pnl, record.barrier, record.risk, record.diversity);
-  scratch[1] = make_float4(q, record.costs.paid, record.costs.notional,
-                           __uint_as_float(record.costs.fills));
+  scratch[1] =
+      make_float4(q, record.costs.paid, record.costs.notional, __uint_as_float(record.costs.fills));
 }
 
 // Rule 11 to 13 once Q' and the curiosity are known; a row that is not valid becomes zeros.

@@ -47,15 +47,16 @@ __device__ void WriteState(const DeviceMarket& market, uint32_t bar, const float
 }
 
 template <typename T>
-__global__ void SlotStatesKernel(const LaunchArguments* arguments, DeviceMarket market, uint32_t width,
-                                 T* out) {
+__global__ void SlotStatesKernel(const LaunchArguments* arguments, DeviceMarket market,
+                                 uint32_t width, T* out) {
   const uint32_t n = WarpIndex();
   if (n >= arguments->episodes) return;
   const SlotState& slot = arguments->slots[n];
   const float price = market.view.targets[4 * static_cast<size_t>(slot.bar)];
   float portfolio[kPortfolioFeatures];
   ObservePortfolio(arguments->rules, slot, price, portfolio);
-  WriteState(market, slot.bar, portfolio, width, threadIdx.x % 32, out + static_cast<size_t>(n) * width);
+  WriteState(market, slot.bar, portfolio, width, threadIdx.x % 32,
+             out + static_cast<size_t>(n) * width);
 }
 
 template <typename T>
@@ -92,8 +93,8 @@ __global__ void CuriosityInputsKernel(const LaunchArguments* arguments, DeviceMa
 }
 
 template <typename T>
-__global__ void ActivationKernel(const float* product, const float* bias, uint64_t count, uint32_t width,
-                                 T* out) {
+__global__ void ActivationKernel(const float* product, const float* bias, uint64_t count,
+                                 uint32_t width, T* out) {
   const uint64_t i = 4 * (static_cast<uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x);
   if (i >= count) return;
   const float4 in = *reinterpret_cast<const float4*>(product + i);
@@ -150,8 +151,8 @@ __device__ float QOf(LaneQ q, int action) {
 }
 
 template <typename T>
-__global__ void RulesKernel(const LaunchArguments* arguments, HeadInputs head, const uint64_t* position,
-                            uint32_t offset) {
+__global__ void RulesKernel(const LaunchArguments* arguments, HeadInputs head,
+                            const uint64_t* position, uint32_t offset) {
   const LaunchArguments& launch = *arguments;
   const uint32_t n = WarpIndex();
   if (n >= launch.episodes) return;
@@ -208,10 +209,11 @@ __global__ void FinishKernel(const LaunchArguments* arguments, DeviceMarket mark
     if (lane < embedding) {
       const uint32_t features = market.view.feature_count;
       const size_t next = static_cast<size_t>(launch.rows.bar[row] + 1) * market.stride;
-      const float seen = lane < features
-                             ? market.features[next + lane]
-                             : launch.rows.next_portfolio[row * kPortfolioFeatures + lane - features];
-      const float difference = curiosity_out[static_cast<size_t>(r) * 32 + lane] + curiosity_bias[lane] - seen;
+      const float seen =
+          lane < features ? market.features[next + lane]
+                          : launch.rows.next_portfolio[row * kPortfolioFeatures + lane - features];
+      const float difference =
+          curiosity_out[static_cast<size_t>(r) * 32 + lane] + curiosity_bias[lane] - seen;
       error = difference * difference;
     }
     error = WarpSum(error) / static_cast<float>(embedding);
@@ -225,8 +227,8 @@ __global__ void AdvanceKernel(uint64_t* position, int index, uint64_t amount) {
   position[index] = amount == 0 ? 0 : position[index] + amount;
 }
 
-__device__ void ProbeLinear(const float* parameters, const ProbeLayer& layer, const float* in, bool lrelu,
-                            float* out) {
+__device__ void ProbeLinear(const float* parameters, const ProbeLayer& layer, const float* in,
+                            bool lrelu, float* out) {
   for (uint32_t j = threadIdx.x; j < layer.outputs; j += blockDim.x) {
     float sum = parameters[layer.bias + j];
     for (uint32_t i = 0; i < layer.inputs; ++i) {
@@ -238,7 +240,8 @@ __device__ void ProbeLinear(const float* parameters, const ProbeLayer& layer, co
 }
 
 // Grid: one block.
-__global__ void ProbeKernel(const float* parameters, ProbeNetwork network, const float* state, float* out) {
+__global__ void ProbeKernel(const float* parameters, ProbeNetwork network, const float* state,
+                            float* out) {
   __shared__ float first[1024];
   __shared__ float second[1024];
   const ProbeLayer* layers = network.layers;
@@ -287,11 +290,11 @@ cudaError_t EnqueueNextStates(const LaunchArguments* arguments, const DeviceMark
                               const uint64_t* position, uint32_t rows, uint32_t width, bool half,
                               void* out, cudaStream_t stream) {
   if (half) {
-    NextStatesKernel<<<WarpGrid(rows), kThreads, 0, stream>>>(arguments, market, position, rows, width,
-                                                              static_cast<__half*>(out));
+    NextStatesKernel<<<WarpGrid(rows), kThreads, 0, stream>>>(arguments, market, position, rows,
+                                                              width, static_cast<__half*>(out));
   } else {
-    NextStatesKernel<<<WarpGrid(rows), kThreads, 0, stream>>>(arguments, market, position, rows, width,
-                                                              static_cast<float*>(out));
+    NextStatesKernel<<<WarpGrid(rows), kThreads, 0, stream>>>(arguments, market, position, rows,
+                                                              width, static_cast<float*>(out));
   }
   return cudaGetLastError();
 }
@@ -309,14 +312,16 @@ cudaError_t EnqueueCuriosityInputs(const LaunchArguments* arguments, const Devic
   return cudaGetLastError();
 }
 
-cudaError_t EnqueueActivation(const float* product, const float* bias, uint32_t rows, uint32_t width,
-                              bool half, void* out, cudaStream_t stream) {
+cudaError_t EnqueueActivation(const float* product, const float* bias, uint32_t rows,
+                              uint32_t width, bool half, void* out, cudaStream_t stream) {
   const uint64_t count = static_cast<uint64_t>(rows) * width;
   const unsigned blocks = static_cast<unsigned>((count / 4 + 255) / 256);
   if (half) {
-    ActivationKernel<<<blocks, 256, 0, stream>>>(product, bias, count, width, static_cast<__half*>(out));
+    ActivationKernel<<<blocks, 256, 0, stream>>>(product, bias, count, width,
+                                                 static_cast<__half*>(out));
   } else {
-    ActivationKernel<<<blocks, 256, 0, stream>>>(product, bias, count, width, static_cast<float*>(out));
+    ActivationKernel<<<blocks, 256, 0, stream>>>(product, bias, count, width,
+                                                 static_cast<float*>(out));
   }
   return cudaGetLastError();
 }
@@ -338,8 +343,8 @@ cudaError_t EnqueueChoice(const LaunchArguments* arguments, const HeadInputs& he
 
 cudaError_t EnqueueFinish(const LaunchArguments* arguments, const DeviceMarket& market,
                           const HeadInputs& head, const uint64_t* position, const uint8_t* choice,
-                          const float* curiosity_out, const float* curiosity_bias, uint32_t embedding,
-                          uint32_t rows, bool half, cudaStream_t stream) {
+                          const float* curiosity_out, const float* curiosity_bias,
+                          uint32_t embedding, uint32_t rows, bool half, cudaStream_t stream) {
   const auto kernel = half ? FinishKernel<__half> : FinishKernel<float>;
   kernel<<<WarpGrid(rows), kThreads, 0, stream>>>(arguments, market, head, position, choice,
                                                   curiosity_out, curiosity_bias, embedding, rows);

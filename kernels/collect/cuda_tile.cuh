@@ -16,7 +16,8 @@ namespace vixen::kernels {
 
 inline constexpr int kRing = 4;  // stages in shared memory
 
-// --- mbarriers --------------------------------------------------------------------------------------
+// --- mbarriers
+// --------------------------------------------------------------------------------------
 __device__ __forceinline__ void BarrierInit(uint32_t barrier, uint32_t arrivals) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
 }
@@ -33,7 +34,8 @@ __device__ __forceinline__ void BarrierArrive(uint32_t barrier) {
 __device__ __forceinline__ void BarrierWait(uint32_t barrier, uint32_t parity) {
   asm volatile(
       "{\n.reg .pred p;\nwait:\nmbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1;\n"
-      "@p bra.uni done;\nbra.uni wait;\ndone:\n}" ::"r"(barrier), "r"(parity)
+      "@p bra.uni done;\nbra.uni wait;\ndone:\n}" ::"r"(barrier),
+      "r"(parity)
       : "memory");
 }
 
@@ -71,8 +73,8 @@ __device__ __forceinline__ void StreamPass(Ring& ring, const std::byte* image) {
     BarrierWait(ring.empty + 8 * ring.place, ring.parity ^ 1);
     BarrierExpect(ring.full + 8 * ring.place, bytes);
     asm volatile(
-        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
-            ring.stages + ring.place * tile::kStageBytes),
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
+            "r"(ring.stages + ring.place * tile::kStageBytes),
         "l"(image), "r"(bytes), "r"(ring.full + 8 * ring.place)
         : "memory");
     image += bytes;
@@ -85,13 +87,16 @@ struct StateFragment {
   uint32_t word[4][4];
 };
 
-// `packed_row` of the bar, portfolio features put at columns F … F + 2. Two of them make a fragment.
+// `packed_row` of the bar, portfolio features put at columns F … F + 2. Two of them make a
+// fragment.
 struct StateHalf {
   uint32_t word[8];
 };
-__device__ __forceinline__ StateHalf LoadStateHalf(const uint16_t* packed, uint32_t bar, uint32_t features,
-                                                   const float* portfolio, int quad) {
-  const uint4* source = reinterpret_cast<const uint4*>(packed + static_cast<size_t>(bar) * 64) + 2 * quad;
+__device__ __forceinline__ StateHalf LoadStateHalf(const uint16_t* packed, uint32_t bar,
+                                                   uint32_t features, const float* portfolio,
+                                                   int quad) {
+  const uint4* source =
+      reinterpret_cast<const uint4*>(packed + static_cast<size_t>(bar) * 64) + 2 * quad;
   const uint4 low = source[0];
   const uint4 high = source[1];
   StateHalf half = {{low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w}};
@@ -119,8 +124,8 @@ __device__ __forceinline__ StateFragment FragmentOf(const StateHalf& low, const 
   return fragment;
 }
 
-// Sums of kNeurons → A operands of the next layer. `bias_low` and `bias_high` are the biases of rows
-// lane/4 and + 8 (the same but for the curiosity model's category).
+// Sums of kNeurons → A operands of the next layer. `bias_low` and `bias_high` are the biases of
+// rows lane/4 and + 8 (the same but for the curiosity model's category).
 template <int kNeurons>
 __device__ __forceinline__ void Activate(const float (&d)[kNeurons / 2], const float* bias_low,
                                          const float* bias_high, int quad, uint32_t* a) {
@@ -155,8 +160,8 @@ __device__ __forceinline__ TileQ NetworkPass(Ring& ring, const float* biases,
   uint32_t hidden[64];
   int pending = -1;
   {
-    // Layer 0 of the next 64 neurons runs ahead of layer 1 over the present ones, so that activations
-    // are computed while the matrix units are busy.
+    // Layer 0 of the next 64 neurons runs ahead of layer 1 over the present ones, so that
+    // activations are computed while the matrix units are busy.
     float h1[128];
     float h0[32];
     const auto layer0 = [&](uint32_t stage) {
@@ -237,7 +242,8 @@ __device__ __forceinline__ TileQ NetworkPass(Ring& ring, const float* biases,
       const float2 b = *reinterpret_cast<const float2*>(bias + 8 * j + 2 * quad);
       const float2 w = *reinterpret_cast<const float2*>(biases + 768 + 8 * j + 2 * quad);
       low = fmaf(LeakyRelu(h2[4 * j] + b.x), w.x, fmaf(LeakyRelu(h2[4 * j + 1] + b.y), w.y, low));
-      high = fmaf(LeakyRelu(h2[4 * j + 2] + b.x), w.x, fmaf(LeakyRelu(h2[4 * j + 3] + b.y), w.y, high));
+      high = fmaf(LeakyRelu(h2[4 * j + 2] + b.x), w.x,
+                  fmaf(LeakyRelu(h2[4 * j + 3] + b.y), w.y, high));
     }
     q.base[0] = QuadSum(low) + biases[944];
     q.base[1] = QuadSum(high) + biases[944];
@@ -273,7 +279,8 @@ __device__ __forceinline__ TileQ NetworkPass(Ring& ring, const float* biases,
   return q;
 }
 
-// The lowest index of the largest over the allowed actions (GreedyAction), the same in the quad's lanes.
+// The lowest index of the largest over the allowed actions (GreedyAction), the same in the quad's
+// lanes.
 __device__ __forceinline__ int QuadGreedy(const TileQ& q, int r, uint64_t allowed, int quad) {
   int best = static_cast<int>(0x80000000u);
   int action = 64;
@@ -293,7 +300,8 @@ __device__ __forceinline__ int QuadGreedy(const TileQ& q, int r, uint64_t allowe
   for (int offset = 1; offset < 4; offset *= 2) {
     const int other_best = __shfl_xor_sync(kAllLanes, best, offset);
     const int other = __shfl_xor_sync(kAllLanes, action, offset);
-    if (other < 64 && (action == 64 || other_best > best || (other_best == best && other < action))) {
+    if (other < 64 &&
+        (action == 64 || other_best > best || (other_best == best && other < action))) {
       best = other_best;
       action = other;
     }

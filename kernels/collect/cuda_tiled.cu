@@ -42,8 +42,8 @@ struct SequenceMemory {
 struct BatchMemory {
   RingMemory ring;
   std::byte curiosity[tile::kCuriosityBytes];
-  float biases[2][kTileBiases];    // target, online
-  float curiosity_bias[3][64];     // layer 0, by category
+  float biases[2][kTileBiases];  // target, online
+  float curiosity_bias[3][64];   // layer 0, by category
   float curiosity_out[32];
 };
 
@@ -106,8 +106,8 @@ __device__ void RunTile(const LaunchArguments& launch, SequenceMemory<kGroups>& 
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       const float portfolio[kPortfolioFeatures] = {now[r].y, now[r].z, now[r].w};
-      halves[r] = LoadStateHalf(launch.market.packed, __float_as_uint(now[r].x), market.feature_count,
-                                portfolio, quad);
+      halves[r] = LoadStateHalf(launch.market.packed, __float_as_uint(now[r].x),
+                                market.feature_count, portfolio, quad);
     }
     if (ruled) {
       const uint32_t draw = NextRandom(NextRandom(NextRandom(slot.rng)));
@@ -132,8 +132,9 @@ __device__ void RunTile(const LaunchArguments& launch, SequenceMemory<kGroups>& 
         choice = ChooseAction(settings, launch.epsilon, greedy[quad & 1], scripted, slot.rng);
       }
     }
-    const float taken[2] = {QuadQ(q, 0, __shfl_sync(kAllLanes, choice.action, lane & ~3), quad),
-                            QuadQ(q, 1, __shfl_sync(kAllLanes, choice.action, (lane & ~3) | 1), quad)};
+    const float taken[2] = {
+        QuadQ(q, 0, __shfl_sync(kAllLanes, choice.action, lane & ~3), quad),
+        QuadQ(q, 1, __shfl_sync(kAllLanes, choice.action, (lane & ~3) | 1), quad)};
     if (launch.rows.q != nullptr) {
 #pragma unroll
       for (int r = 0; r < 2; ++r) {
@@ -209,7 +210,8 @@ __device__ void CuriosityPass(const BatchMemory& shared, const StateFragment& st
   float out[16];
   WgmmaFence();
 #pragma unroll
-  for (int i = 0; i < 4; ++i) Wgmma<32>(out, a + 4 * i, TileDescriptor(image + 8192 + 32 * i), i > 0);
+  for (int i = 0; i < 4; ++i)
+    Wgmma<32>(out, a + 4 * i, TileDescriptor(image + 8192 + 32 * i), i > 0);
   WgmmaCommit();
   WgmmaWait<0>();
 #pragma unroll
@@ -220,7 +222,8 @@ __device__ void CuriosityPass(const BatchMemory& shared, const StateFragment& st
 #pragma unroll
       for (int u = 0; u < 2; ++u) {
         const uint32_t column = 8 * j + 2 * quad + u;
-        const float next = column < features ? seen[r][column] : next_portfolio[r][column - features];
+        const float next =
+            column < features ? seen[r][column] : next_portfolio[r][column - features];
         const float difference = out[4 * j + 2 * r + u] + shared.curiosity_out[column] - next;
         sum += difference * difference;
       }
@@ -229,8 +232,8 @@ __device__ void CuriosityPass(const BatchMemory& shared, const StateFragment& st
   }
 }
 
-// Rows first_row … of the launch, 64 a warpgroup. `bar`: their bars, replaced by those of the rows from
-// next_row on, whose other inputs begin to travel to the L2 cache.
+// Rows first_row … of the launch, 64 a warpgroup. `bar`: their bars, replaced by those of the rows
+// from next_row on, whose other inputs begin to travel to the L2 cache.
 __device__ void FinishTile(const LaunchArguments& launch, const BatchMemory& shared, Ring& ring,
                            uint64_t first_row, uint64_t next_row, uint32_t (&next_bar)[2],
                            bool curious) {
@@ -272,7 +275,8 @@ __device__ void FinishTile(const LaunchArguments& launch, const BatchMemory& sha
     if (quad == 0) PrefetchL2(line);
     if (quad == 1) PrefetchL2(line + 64);
     if (quad == 2) {
-      PrefetchL2(launch.market.features + static_cast<size_t>(next_bar[r] + 1) * launch.market.stride);
+      PrefetchL2(launch.market.features +
+                 static_cast<size_t>(next_bar[r] + 1) * launch.market.stride);
       PrefetchL2(view.next_portfolio + after[r] * 3);
     }
     if (quad == 3) {
@@ -324,7 +328,8 @@ __global__ void __launch_bounds__(ThreadsOf<2>(), 1)
           policy.curiosity_parameters[neuron * (policy.embedding + kCategories) + policy.embedding +
                                       category];
     }
-    if (threadIdx.x < 32) shared.curiosity_out[threadIdx.x] = policy.curiosity.biases[64 + threadIdx.x];
+    if (threadIdx.x < 32)
+      shared.curiosity_out[threadIdx.x] = policy.curiosity.biases[64 + threadIdx.x];
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
   }
   Ring ring = StartRing(shared.ring, 8);
@@ -343,7 +348,8 @@ __global__ void __launch_bounds__(ThreadsOf<2>(), 1)
     uint32_t bar[2];
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-      const uint64_t row = blockIdx.x * 128ull + threadIdx.x / 32 * 16 + threadIdx.x % 32 / 4 + 8 * r;
+      const uint64_t row =
+          blockIdx.x * 128ull + threadIdx.x / 32 * 16 + threadIdx.x % 32 / 4 + 8 * r;
       bar[r] = launch.rows.bar[min(row, rows - 1)];
     }
     for (uint64_t t = blockIdx.x; t < tiles; t += gridDim.x) {
@@ -365,8 +371,8 @@ __global__ void TiledBatchKernel(const __grid_constant__ LaunchArguments, const 
 #endif
 
 template <int kGroups>
-cudaError_t EnqueueSequence(const LaunchArguments& launch, const TileNetwork& network, uint32_t blocks,
-                            cudaStream_t stream) {
+cudaError_t EnqueueSequence(const LaunchArguments& launch, const TileNetwork& network,
+                            uint32_t blocks, cudaStream_t stream) {
   constexpr int kBytes = sizeof(SequenceMemory<kGroups>);
   const cudaError_t error = cudaFuncSetAttribute(
       TiledSequenceKernel<kGroups>, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
@@ -396,8 +402,8 @@ cudaError_t EnqueueTiledSequence(const LaunchArguments& launch, const TilePolicy
 cudaError_t EnqueueTiledBatch(const LaunchArguments& launch, const TilePolicy& policy,
                               int multiprocessors, cudaStream_t stream) {
   constexpr int kBytes = sizeof(BatchMemory);
-  const cudaError_t error = cudaFuncSetAttribute(
-      TiledBatchKernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
+  const cudaError_t error =
+      cudaFuncSetAttribute(TiledBatchKernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
   if (error != cudaSuccess) return error;
   const uint64_t tiles = (static_cast<uint64_t>(launch.episodes) * launch.steps + 127) / 128;
   const uint64_t blocks = static_cast<uint64_t>(multiprocessors);

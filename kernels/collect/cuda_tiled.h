@@ -21,7 +21,8 @@ struct TilePolicy {
   TileNetwork online;
   TileNetwork target;
   TileNetwork curiosity;  // image null: curiosity is off
-  // Float of the flat curiosity parameters: weight [64, E + 3] of layer 0, for the category columns.
+  // Float of the flat curiosity parameters: weight [64, E + 3] of layer 0, for the category
+  // columns.
   const float* curiosity_parameters = nullptr;
   int embedding = 32;
 };

@@ -3,9 +3,9 @@
 
 #include <cuda_runtime_api.h>
 
-#include "base/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/status_macros.h"
+#include "base/str_cat.h"
 #include "kernels/cuda/status.h"
 
 namespace vixen::kernels {

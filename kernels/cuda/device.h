@@ -13,8 +13,8 @@ namespace vixen::kernels {
 
 struct CudaDevice {
   int index = 0;
-  std::string name;                  // "NVIDIA H200"
-  int major = 0;                     // compute capability
+  std::string name;  // "NVIDIA H200"
+  int major = 0;     // compute capability
   int minor = 0;
   int multiprocessors = 0;
   size_t memory_bytes = 0;

@@ -18,8 +18,9 @@ std::string_view FunctionOf(std::string_view call) { return call.substr(0, call.
 
 absl::Status CudaStatus(cudaError_t error, const char* call) {
   if (error == cudaSuccess) return absl::OkStatus();
-  const std::string message = base::StrCat(std::string(FunctionOf(call)), ": ",
-                                           cudaGetErrorName(error), " (", cudaGetErrorString(error), ")");
+  const std::string message =
+      base::StrCat(std::string(FunctionOf(call)), ": ", cudaGetErrorName(error), " (",
+                   cudaGetErrorString(error), ")");
   switch (error) {
     case cudaErrorMemoryAllocation:
       return absl::ResourceExhaustedError(message);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUDA and cuBLAS results as absl::Status: INTERNAL (RESOURCE_EXHAUSTED for memory, UNAVAILABLE for a
-// missing driver or device) naming the call and the runtime's words.
+// CUDA and cuBLAS results as absl::Status: INTERNAL (RESOURCE_EXHAUSTED for memory, UNAVAILABLE for
+// a missing driver or device) naming the call and the runtime's words.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -18,18 +18,18 @@ bool IsSticky(cudaError_t error);
 
 }  // namespace vixen::kernels
 
-#define VIXEN_CUDA_RETURN_IF_ERROR(call)                                    \
-  do {                                                                      \
-    const cudaError_t vixen_cuda_error_ = (call);                           \
-    if (vixen_cuda_error_ != cudaSuccess) {                                 \
-      return ::vixen::kernels::CudaStatus(vixen_cuda_error_, #call);        \
-    }                                                                       \
+#define VIXEN_CUDA_RETURN_IF_ERROR(call)                             \
+  do {                                                               \
+    const cudaError_t vixen_cuda_error_ = (call);                    \
+    if (vixen_cuda_error_ != cudaSuccess) {                          \
+      return ::vixen::kernels::CudaStatus(vixen_cuda_error_, #call); \
+    }                                                                \
   } while (false)
 
-#define VIXEN_CUBLAS_RETURN_IF_ERROR(call)                                  \
-  do {                                                                      \
-    const auto vixen_cublas_status_ = (call);                               \
-    if (vixen_cublas_status_ != CUBLAS_STATUS_SUCCESS) {                    \
-      return ::vixen::kernels::CublasStatus(vixen_cublas_status_, #call);   \
-    }                                                                       \
+#define VIXEN_CUBLAS_RETURN_IF_ERROR(call)                                \
+  do {                                                                    \
+    const auto vixen_cublas_status_ = (call);                             \
+    if (vixen_cublas_status_ != CUBLAS_STATUS_SUCCESS) {                  \
+      return ::vixen::kernels::CublasStatus(vixen_cublas_status_, #call); \
+    }                                                                     \
   } while (false)

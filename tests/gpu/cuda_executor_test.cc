@@ -350,14 +350,13 @@ TEST_P(CudaVariant, CarriesSlotsOverAndIntoAnotherCollector) {
   EXPECT_TRUE(SameBytes(second, again));
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, CudaVariant,
-    testing::Values(Variant{CudaAlgorithm::kStepped, Precision::kFp32},
-                    Variant{CudaAlgorithm::kStepped, Precision::kTf32},
-                    Variant{CudaAlgorithm::kStepped, Precision::kFp16},
-                    Variant{CudaAlgorithm::kTiled, Precision::kFp16},
-                    Variant{CudaAlgorithm::kResident, Precision::kFp16}),
-    NameOf);
+INSTANTIATE_TEST_SUITE_P(All, CudaVariant,
+                         testing::Values(Variant{CudaAlgorithm::kStepped, Precision::kFp32},
+                                         Variant{CudaAlgorithm::kStepped, Precision::kTf32},
+                                         Variant{CudaAlgorithm::kStepped, Precision::kFp16},
+                                         Variant{CudaAlgorithm::kTiled, Precision::kFp16},
+                                         Variant{CudaAlgorithm::kResident, Precision::kFp16}),
+                         NameOf);
 
 TEST(CudaCollector, RefusesADeviceThatIsNotThere) {
   VIXEN_NEEDS_GPU();
