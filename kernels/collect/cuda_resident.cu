@@ -480,15 +480,14 @@ struct SpeculativeShared {
 
 constexpr int kAllThreads = kMatrixThreads + kHelperThreads;
 
-// Every role passes the same two barriers a step.
+// Every role passes the same two barriers a step; the roles' code paths differ, so the barriers are
+// of the kind that does not ask a warp's lanes to arrive together.
 __device__ __forceinline__ void SyncBlock() {
-  __syncwarp();
-  __syncthreads();
+  asm volatile("barrier.sync 0, %0;" ::"n"(kAllThreads) : "memory");
 }
 // The matrix warps among themselves.
 __device__ __forceinline__ void SyncMatrix() {
-  __syncwarp();
-  asm volatile("bar.sync 1, %0;" ::"n"(kMatrixThreads) : "memory");
+  asm volatile("barrier.sync 1, %0;" ::"n"(kMatrixThreads) : "memory");
 }
 
 __device__ void RunMatrixWarp(const LaunchArguments& launch, const TileNetwork& network,
