@@ -127,7 +127,7 @@ void Launches(const Market& market, const Architecture& architecture, uint32_t e
   LaunchRequest request{.seed = 7, .launch = 0, .epsilon = 0.1f, .inputs = {}, .slot_states = {}};
   const int repeats = episodes <= 1024 ? 21 : 7;
   const double ms = MedianMilliseconds(stream.get(), repeats, [&](int i) {
-    request.launch = options.settings.carry_over && i > 0 ? i : i;
+    request.launch = i;
     Check((*executor)->Enqueue(request, staging, batch, stream.get()));
   });
   std::printf(

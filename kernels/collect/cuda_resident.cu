@@ -165,6 +165,34 @@ __device__ void PutPortfolio(uint32_t* row, uint32_t features, const float* port
   }
 }
 
+// Advantages of actions lane and lane + 32 (0 beyond 45) from the four partial sums.
+struct LaneAdvantage {
+  float first, second;
+};
+__device__ __forceinline__ LaneAdvantage AdvantageOf(const float (*sums)[kPartialRows],
+                                                     const float* bias, int lane) {
+  LaneAdvantage a = {sums[0][lane] + sums[1][lane] + sums[2][lane] + sums[3][lane] + bias[lane],
+                     0.0f};
+  if (lane < kActions - 32) {
+    const int at = lane + 32;
+    a.second = sums[0][at] + sums[1][at] + sums[2][at] + sums[3][at] + bias[at];
+  }
+  return a;
+}
+
+// GreedyAction over the lanes.
+__device__ __forceinline__ int WarpGreedy(uint64_t allowed, LaneAdvantage a, int lane) {
+  constexpr int kLeast = static_cast<int>(0x80000000u);
+  const bool allowed_first = allowed >> lane & 1;
+  const bool allowed_second = allowed >> lane >> 32 & 1;
+  const int first = allowed_first ? OrderOf(a.first) : kLeast;
+  const int second = allowed_second ? OrderOf(a.second) : kLeast;
+  const int best = __reduce_max_sync(kAllLanes, max(first, second));
+  const unsigned at_first = __ballot_sync(kAllLanes, allowed_first && first == best);
+  const unsigned at_second = __ballot_sync(kAllLanes, allowed_second && second == best);
+  return at_first != 0 ? __ffs(at_first) - 1 : 31 + __ffs(at_second);
+}
+
 // Grid: one block for each `per_block` slots (the last may have fewer), 8 warps.
 template <int kTiles>
 __global__ void __launch_bounds__(kThreads, 1)
@@ -235,8 +263,6 @@ __global__ void __launch_bounds__(kThreads, 1)
   const bool rules_here = lane < kTiles && ruled < episodes;
   const int fetched = warp + 8 * (lane / 16);
   const bool fetches_here = lane / 16 < kTiles && fetched < episodes;
-  const unsigned allowed_first = launch.allowed >> lane & 1;
-  const unsigned allowed_second = launch.allowed >> lane >> 32 & 1;
   float first[kTiles] = {}, second[kTiles] = {};  // advantages of actions lane and lane + 32
   int greedy[kTiles] = {};
   bool active = false;
@@ -395,13 +421,7 @@ __global__ void __launch_bounds__(kThreads, 1)
         const float* more = sums + 32 + lane;
         second[t] = more[0] + more[kNext] + more[2 * kNext] + more[3 * kNext] + bias[32 + lane];
       }
-      constexpr int kLeast = static_cast<int>(0x80000000u);
-      const int order_first = allowed_first ? OrderOf(first[t]) : kLeast;
-      const int order_second = allowed_second ? OrderOf(second[t]) : kLeast;
-      const int best = __reduce_max_sync(kAllLanes, max(order_first, order_second));
-      const unsigned at_first = __ballot_sync(kAllLanes, allowed_first && order_first == best);
-      const unsigned at_second = __ballot_sync(kAllLanes, allowed_second && order_second == best);
-      greedy[t] = at_first != 0 ? __ffs(at_first) - 1 : 31 + __ffs(at_second);
+      greedy[t] = WarpGreedy(launch.allowed, {first[t], second[t]}, lane);
     }
     WaitCopies();
     __syncwarp();
@@ -601,34 +621,6 @@ __device__ void RunMatrixWarp(const LaunchArguments& launch, const TileNetwork& 
     read_ahead(shared.layer0 + warp * tile::kFragments0);
     SyncBlock();  // the next state is there
   }
-}
-
-// Advantages of actions lane and lane + 32 (0 beyond 45) from the four partial sums.
-struct LaneAdvantage {
-  float first, second;
-};
-__device__ __forceinline__ LaneAdvantage AdvantageOf(const float (*sums)[kPartialRows],
-                                                     const float* bias, int lane) {
-  LaneAdvantage a = {sums[0][lane] + sums[1][lane] + sums[2][lane] + sums[3][lane] + bias[lane],
-                     0.0f};
-  if (lane < kActions - 32) {
-    const int at = lane + 32;
-    a.second = sums[0][at] + sums[1][at] + sums[2][at] + sums[3][at] + bias[at];
-  }
-  return a;
-}
-
-// GreedyAction over the lanes.
-__device__ __forceinline__ int WarpGreedy(uint64_t allowed, LaneAdvantage a, int lane) {
-  constexpr int kLeast = static_cast<int>(0x80000000u);
-  const bool allowed_first = allowed >> lane & 1;
-  const bool allowed_second = allowed >> lane >> 32 & 1;
-  const int first = allowed_first ? OrderOf(a.first) : kLeast;
-  const int second = allowed_second ? OrderOf(a.second) : kLeast;
-  const int best = __reduce_max_sync(kAllLanes, max(first, second));
-  const unsigned at_first = __ballot_sync(kAllLanes, allowed_first && first == best);
-  const unsigned at_second = __ballot_sync(kAllLanes, allowed_second && second == best);
-  return at_first != 0 ? __ffs(at_first) - 1 : 31 + __ffs(at_second);
 }
 
 // Each lane computes the step for one action of the category, then one lane's result is taken.
