@@ -7,7 +7,7 @@ preset="${1:-}"
 case "$preset" in asan|tsan) ;; *) die "say asan or tsan" ;; esac
 cd "$VIXEN_ROOT"
 if [ "${2:-}" = --all ]; then
-  scripts/build.sh "$preset"
+  scripts/build.sh "$preset" all
   ctest --preset "$preset"
 else
   scripts/build.sh "$preset" sanitized_tests

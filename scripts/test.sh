@@ -18,9 +18,10 @@ if [ $quick = no ]; then
   "$VIXEN_ROOT/scripts/lint.sh" --format
 fi
 lap "Release build"
-"$VIXEN_ROOT/scripts/build.sh" release
+"$VIXEN_ROOT/scripts/build.sh" release all
 lap "Tests"
 cd "$VIXEN_ROOT"
+cmake --preset release -DVIXEN_PYTHON="$(scripts/python_env.sh)" >/dev/null
 ctest --preset release
 if [ $quick = no ]; then
   lap "clang-tidy"

@@ -5,7 +5,7 @@ import pathlib
 import tempfile
 import unittest
 
-from processes import Process, read_log, vixen, wait_for
+from processes import Process, read_log, vixen
 
 # Settings of the test-bed (docs/learning.md): three positions at the market, short launches, no shaping.
 BED = ["--episodes", 64, "--steps", 4, "--carry_over", "--max_episode_steps", 500, "--actions", "1,19,37",
@@ -54,13 +54,14 @@ class Loop(unittest.TestCase):
         actor, port, metrics = self.start_actor()
         log = self.path / "out/training.jsonl"
         weights = self.path / "out/weights.safetensors"
-        first = self.start_learner(port, "--weights_every_seconds", 0.5)
-        wait_for(lambda: weights.exists() and read_log(log) and read_log(log)[-1]["updates"] > 200, "200 updates and saved weights")
+        first = self.start_learner(port, "--save_seconds", 0.5)
+        first.wait_for(lambda: weights.exists() and read_log(log) and read_log(log)[-1]["updates"] > 200,
+                       "200 updates and saved weights")
         version = actor.metric(metrics, 'vixen_weights_version{kind="online"')
         first.kill()
         before = read_log(log)[-1]["updates"]
         second = self.start_learner(port, "--resume")
-        wait_for(lambda: read_log(log)[-1]["updates"] > before + 200, "200 updates more")
+        second.wait_for(lambda: read_log(log)[-1]["updates"] > before + 200, "200 updates more")
         self.assertGreater(actor.metric(metrics, 'vixen_weights_version{kind="online"'), version)
         self.assertEqual(second.terminate(), 0, second.log.read_text())
         self.assertEqual(actor.terminate(), 0, actor.log.read_text())
@@ -69,13 +70,13 @@ class Loop(unittest.TestCase):
         actor, port, _ = self.start_actor()
         log = self.path / "out/training.jsonl"
         learner = self.start_learner(port)
-        wait_for(lambda: read_log(log) and read_log(log)[-1]["updates"] > 100, "100 updates")
+        learner.wait_for(lambda: read_log(log) and read_log(log)[-1]["updates"] > 100, "100 updates")
         actor.kill()
         again = self.start("actor", "vixen-actor", "--dataset", self.dataset, "--listen", f"127.0.0.1:{port}",
                            "--metrics_listen", "127.0.0.1:0", "--threads", 1, *BED, *NETWORK)
         again.ports()
         before = read_log(log)[-1]["updates"]
-        wait_for(lambda: read_log(log)[-1]["updates"] > before + 200, "200 updates more")
+        learner.wait_for(lambda: read_log(log)[-1]["updates"] > before + 200, "200 updates more")
         self.assertEqual(learner.terminate(), 0, learner.log.read_text())
         self.assertEqual(again.terminate(), 0, again.log.read_text())
 

@@ -43,12 +43,18 @@ class Process:
             self.child = subprocess.Popen([BIN / program, *map(str, arguments), "--port_file", str(self.ports_file)],
                                           stdout=log, stderr=log, stdin=subprocess.DEVNULL)
 
+    def wait_for(self, condition, what, seconds=60.0):
+        """As wait_for, but fails at once with the log when this process ends meanwhile."""
+        def alive():
+            value = condition()
+            if not value and self.child.poll() is not None:
+                raise AssertionError(f"ended with {self.child.returncode} before {what}: {self.log.read_text()}")
+            return value
+        return wait_for(alive, what, seconds)
+
     def ports(self):
-        def read():
-            if self.child.poll() is not None:
-                raise AssertionError(f"ended at its start with {self.child.returncode}: {self.log.read_text()}")
-            return self.ports_file.exists() and self.ports_file.read_text().split()
-        return [int(port) for port in wait_for(read, f"{self.ports_file.name}")]
+        read = lambda: self.ports_file.exists() and self.ports_file.read_text().split()
+        return [int(port) for port in self.wait_for(read, self.ports_file.name)]
 
     def metric(self, port, name):
         """The value of the first sample whose name (with labels) begins with `name`, or None."""
