@@ -7,7 +7,7 @@ import unittest
 
 from processes import Process, read_log, vixen
 
-# Settings of the test-bed (docs/learning.md): three positions at the market, short launches, no shaping.
+# Settings of the test-bed (docs/testbed.md): three positions at the market, short launches, no shaping.
 BED = ["--episodes", 64, "--steps", 4, "--carry_over", "--max_episode_steps", 500, "--actions", "1,19,37",
        "--gamma", 0.95, "--cost_bps", ",".join(["0"] * 9), "--spread", 0, "--profit_target_bps", 1e6,
        "--stop_loss_bps", 1e6, "--max_holding_bars", 1000000, "--risk_scale", 0, "--diversity_penalty", 0,
