@@ -82,6 +82,9 @@ class Dataset {
   // moves up while it is a last bar, end down while bar end−1 is the first of its segment.
   // OUT_OF_RANGE or INVALID_ARGUMENT when nothing startable is left.
   absl::StatusOr<BarRange> EffectiveRange(uint64_t begin, uint64_t end) const;
+  // The end of a range to learn from: `end`, or where it is 0 the end of the training rows of a
+  // dataset split by time, else of all bars. Nobody must learn from the later side by default.
+  uint64_t TrainingEnd(uint64_t end) const { return end != 0 ? end : train_rows_.value_or(bars()); }
 
  private:
   Dataset() = default;

@@ -119,19 +119,23 @@ absl::StatusOr<MakeCollector> ChooseExecutor(const v1::ExecutorSettings& executi
   return MakeCollector(kernels::MakeCpuCollector);
 }
 
-absl::StatusOr<ActorSetup> SetUpActor(const v1::ActorConfig& config,
+absl::StatusOr<ActorSetup> SetUpActor(const v1::ActorConfig& given,
                                       const MakeCollector& make_collector) {
+  v1::ActorConfig config = given;
   if (config.dataset().empty()) {
     return base::UsageError("dataset is not set; give --dataset FILE (vixen import, vixen synth)");
   }
   VIXEN_ASSIGN_OR_RETURN(std::shared_ptr<const market::Dataset> dataset,
                          market::Dataset::Load(config.dataset()));
   VIXEN_ASSIGN_OR_RETURN(DatasetFile file, DatasetFile::Open(config.dataset()));
+  // Resolved here, so that the settings that consumers and records hold name the range that is run.
+  v1::EnvironmentSettings& environment = *config.mutable_environment();
+  environment.set_end(dataset->TrainingEnd(environment.end()));
   Run run;
   run.run_id = RandomRunId();
   run.execution = config.execution();
   VIXEN_ASSIGN_OR_RETURN(run.collector, OptionsOf(config, *dataset));
-  run.settings = config::SettingsBytes(config.environment());
+  run.settings = config::SettingsBytes(environment);
   run.settings_sha256 = BytesOf(base::Sha256Of(run.settings));
   run.dataset_fingerprint = dataset->fingerprint();
   run.scaler_fingerprint = dataset->scaler_fingerprint();

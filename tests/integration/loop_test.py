@@ -5,7 +5,7 @@ import pathlib
 import tempfile
 import unittest
 
-from processes import Process, read_log, vixen
+from processes import SOURCE, Process, read_log, vixen
 
 # Settings of the test-bed (docs/testbed.md): three positions at the market, short launches, no shaping.
 BED = ["--episodes", 64, "--steps", 4, "--carry_over", "--max_episode_steps", 500, "--actions", "1,19,37",
@@ -90,6 +90,16 @@ class Loop(unittest.TestCase):
         for dataset in (self.dataset, other):
             fingerprint = json.loads(vixen("inspect", dataset, "--json").stdout)["fingerprint"]
             self.assertIn(fingerprint, message)
+
+    def test_a_dataset_split_by_time_is_trained_on_its_earlier_side_only(self):
+        daily = self.path / "daily.safetensors"
+        vixen("import", "csv", SOURCE / "data/us-daily.csv.gz", "--adjust", "--split", 0.8, "--out", daily)
+        actor = self.start("actor", "vixen-actor", "--dataset", daily, "--listen", "127.0.0.1:0",
+                           "--metrics_listen", "127.0.0.1:0")
+        info = json.loads(vixen("inspect", "--actor", f"127.0.0.1:{actor.ports()[0]}", "--json").stdout)
+        train_rows = json.loads(vixen("inspect", daily, "--json").stdout)["train_rows"]
+        self.assertGreater(train_rows, 1000)
+        self.assertEqual(info["info"]["dataset"]["end"], train_rows)
 
     def test_other_widths_are_refused_with_both_values(self):
         _, port, _ = self.start_actor()

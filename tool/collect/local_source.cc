@@ -35,7 +35,8 @@ absl::Status CommitAll(const PolicyInputs& inputs, bool with_curiosity,
 absl::Status CollectLocally(const LocalSource& source, uint64_t launches, const BatchSink& sink) {
   VIXEN_ASSIGN_OR_RETURN(const PolicyInputs inputs, LoadPolicyInputs(source.data, source.weights));
   const market::Dataset& dataset = *inputs.dataset;
-  const v1::EnvironmentSettings& environment = source.environment;
+  v1::EnvironmentSettings environment = source.environment;
+  environment.set_end(dataset.TrainingEnd(environment.end()));
   VIXEN_ASSIGN_OR_RETURN(const market::BarRange range,
                          dataset.EffectiveRange(environment.begin(), environment.end()));
   kernels::CollectorOptions options;
