@@ -16,10 +16,14 @@ constexpr std::array<const char*, kernels::kRewardTerms> kTerms = {"pnl", "barri
 constexpr std::array<const char*, kWeightsRefusals> kRefusals = {"invalid", "precondition", "stale",
                                                                  "limit", "internal"};
 
-// Half a millisecond to four minutes, by factors of two.
+// Half a millisecond to over four minutes, by factors of two.
 prometheus::Histogram::BucketBoundaries LaunchBuckets() {
-  prometheus::Histogram::BucketBoundaries buckets;
-  for (double bound = 0.0005; bound < 300.0; bound *= 2) buckets.push_back(bound);
+  prometheus::Histogram::BucketBoundaries buckets(20);
+  double bound = 0.0005;
+  for (double& bucket : buckets) {
+    bucket = bound;
+    bound *= 2;
+  }
   return buckets;
 }
 
