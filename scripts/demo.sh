@@ -46,7 +46,7 @@ esac
 say "3/5 Training for $minutes minutes: actor and learner on loopback"
 rm -f "$out/actor.ports" "$out"/training.jsonl "$out"/weights.safetensors
 "$bin/vixen-actor" --config config/demo-actor.textproto --dataset "$dataset" \
-  --listen 127.0.0.1:0 --metrics_listen 127.0.0.1:0 --port_file "$out/actor.ports" 2>"$out/actor.log" &
+  --listen 127.0.0.1:0 --metrics_listen 127.0.0.1:0 --port_file "$out/actor.ports" >"$out/actor.log" 2>&1 &
 actor=$!
 stop_actor() { kill -TERM "$actor" 2>/dev/null && wait "$actor"; }
 trap 'stop_actor || true' EXIT
@@ -59,7 +59,7 @@ done
 port=$(head -n 1 "$out/actor.ports")
 seconds=$(awk -v m="$minutes" 'BEGIN { print m * 60 }')
 "$bin/vixen-learner" --config config/demo-learner.textproto --actor "127.0.0.1:$port" --dataset "$dataset" \
-  --metrics_listen 127.0.0.1:0 --out "$out" --max_seconds "$seconds"
+  --metrics_listen 127.0.0.1:0 --out "$out" --max_seconds "$seconds" --progress >"$out/learner.configuration"
 trap - EXIT
 stop_actor || die "the actor did not stop cleanly; see $out/actor.log"
 
