@@ -25,8 +25,8 @@ struct FeatureRows {
   uint64_t short_segments = 0;  // segments with fewer than warm_up + 2 bars: no row
 };
 
-// Row b depends on bars ≤ b of its own segment only. O(bars × window), float64 inside, one rounding.
-// INVALID_ARGUMENT when warm_up < 60 or no segment is long enough. Bars must be valid.
+// Row b depends on bars ≤ b of its own segment only. O(bars × window), float64 inside, one
+// rounding. INVALID_ARGUMENT when warm_up < 60 or no segment is long enough. Bars must be valid.
 absl::StatusOr<FeatureRows> ComputeFeatures(const Bars& bars, int warm_up = kDefaultWarmUp);
 
 }  // namespace vixen::market

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // No row may depend on a bar after it, on another segment, or on how much history came long before.
+#include <algorithm>
+#include <bit>
 #include <cmath>
-#include <cstring>
+#include <cstdint>
 #include <random>
 #include <vector>
 
@@ -23,7 +25,7 @@ void ExpectEqualBits(const FeatureRows& a, const FeatureRows& b, size_t rows) {
   ASSERT_LE(rows * kFeatureCount, a.features.size());
   ASSERT_LE(rows * kFeatureCount, b.features.size());
   for (size_t i = 0; i < rows * kFeatureCount; ++i) {
-    ASSERT_EQ(std::memcmp(&a.features[i], &b.features[i], sizeof(float)), 0)
+    ASSERT_EQ(std::bit_cast<uint32_t>(a.features[i]), std::bit_cast<uint32_t>(b.features[i]))
         << FeatureNames()[i % kFeatureCount] << " in row " << i / kFeatureCount;
   }
 }

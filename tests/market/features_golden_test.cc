@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Replays a golden file of features: VIXEN_FEATURES_GOLDEN names another one of the same form.
-#include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <limits>
 #include <span>
 #include <string>
@@ -42,7 +42,7 @@ Bars ReadBars(const base::TensorFile& file) {
 
 // Equal bits, or within 1e-9 and one float32 step: libraries round ln, sin and cos differently.
 bool Agrees(float got, float wanted) {
-  if (std::memcmp(&got, &wanted, sizeof(float)) == 0) return true;
+  if (std::bit_cast<uint32_t>(got) == std::bit_cast<uint32_t>(wanted)) return true;
   const float step =
       std::nextafter(std::abs(wanted), std::numeric_limits<float>::infinity()) - std::abs(wanted);
   return std::abs(double{got} - double{wanted}) <= 1e-9 + double{step};
@@ -72,7 +72,7 @@ TEST(FeaturesGolden, EveryValueOfEverySegmentAgrees) {
       const float want = (*wanted)[rows->bar[row] * kFeatureCount + i];
       EXPECT_TRUE(Agrees(got, want)) << FeatureNames()[i] << " at bar " << rows->bar[row] << ": "
                                      << got << ", wanted " << want;
-      equal_bits += std::memcmp(&got, &want, sizeof(float)) == 0 ? 1 : 0;
+      equal_bits += std::bit_cast<uint32_t>(got) == std::bit_cast<uint32_t>(want) ? 1 : 0;
     }
   }
   RecordProperty("values_with_equal_bits", std::to_string(equal_bits));
