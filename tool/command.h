@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands of `vixen`. Each Add function registers one subcommand with its options and puts what is
-// to be run into `selected` when the user chose it; main() runs it and turns its status into the exit
-// code (base/exit_code.h).
+// The commands of `vixen`. Each Add function registers one subcommand with its options and puts
+// what is to be run into `selected` when the user chose it; main() runs it and turns its status
+// into the exit code (base/exit_code.h).
 #pragma once
 
 #include <CLI/CLI.hpp>
