@@ -15,10 +15,11 @@ namespace vixen::market {
 struct Bars {
   std::vector<int64_t> timestamp;  // ns UTC, the start of the bar
   std::vector<double> open, high, low, close, volume;
-  std::vector<uint8_t> last;       // 1 on the last bar of a segment
-  bool has_volume = true;          // false: the source has no volume column (volume holds zeros)
+  std::vector<uint8_t> last;  // 1 on the last bar of a segment
+  bool has_volume = true;     // false: the source has no volume column (volume holds zeros)
   std::vector<std::string> warnings;
-  std::map<std::string, std::string> metadata;  // about the source, for the dataset made of the bars
+  std::map<std::string, std::string>
+      metadata;  // about the source, for the dataset made of the bars
 
   size_t size() const { return timestamp.size(); }
 };

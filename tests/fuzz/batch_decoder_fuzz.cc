@@ -32,7 +32,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     size -= length;
     if (!parsed) continue;
     if (message.has_opened()) {
-      auto created = vixen::codec::BatchDecoder::Create(message.opened(), encoding, uint64_t{1} << 20);
+      auto created =
+          vixen::codec::BatchDecoder::Create(message.opened(), encoding, uint64_t{1} << 20);
       if (created.ok()) decoder.emplace(std::move(*created));
     } else if (decoder.has_value()) {
       if (!decoder->Add(message).ok()) decoder.reset();

@@ -17,7 +17,8 @@ void Try(const std::string& text) {
   if (!origins.ok()) return;
   if (!vixen::config::CheckConfig(config, *origins).ok()) return;
   Config again;
-  if (!vixen::config::ParseConfig(vixen::config::EffectiveText(config), "effective", again).ok()) abort();
+  if (!vixen::config::ParseConfig(vixen::config::EffectiveText(config), "effective", again).ok())
+    abort();
 }
 }  // namespace
 

@@ -14,7 +14,8 @@
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const int kFile = memfd_create("csv", 0);
   static const std::string kPath = "/proc/self/fd/" + std::to_string(kFile);
-  if (ftruncate(kFile, 0) != 0 || pwrite(kFile, data, size, 0) != static_cast<ssize_t>(size)) abort();
+  if (ftruncate(kFile, 0) != 0 || pwrite(kFile, data, size, 0) != static_cast<ssize_t>(size))
+    abort();
   for (const char* zone : {"", "UTC"}) {
     vixen::market::CsvOptions options;
     options.time_zone = zone;

@@ -19,7 +19,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   smallest.features = 1;
   smallest.hidden1 = smallest.hidden2 = 16;
   smallest.value_hidden = smallest.advantage_hidden = smallest.curiosity_hidden = 16;
-  for (auto kind : {vixen::kernels::WeightsKind::kOnline, vixen::kernels::WeightsKind::kCuriosity}) {
+  for (auto kind :
+       {vixen::kernels::WeightsKind::kOnline, vixen::kernels::WeightsKind::kCuriosity}) {
     auto parameters = vixen::kernels::ReadParameters(*file, "", smallest, kind);
     if (parameters.ok()) touched += parameters->values.size();
   }

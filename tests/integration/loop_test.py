@@ -99,7 +99,7 @@ class Loop(unittest.TestCase):
         info = json.loads(vixen("inspect", "--actor", f"127.0.0.1:{actor.ports()[0]}", "--json").stdout)
         train_rows = json.loads(vixen("inspect", daily, "--json").stdout)["train_rows"]
         self.assertGreater(train_rows, 1000)
-        self.assertEqual(info["info"]["dataset"]["end"], train_rows)
+        self.assertEqual(info["dataset"]["range"], f"0:{train_rows}")
 
     def test_other_widths_are_refused_with_both_values(self):
         _, port, _ = self.start_actor()
