@@ -13,7 +13,7 @@ constexpr std::string_view kUsagePayload = "vixen.usage";
 
 }  // namespace
 
-absl::Status UsageError(std::string message) {
+absl::Status UsageError(const std::string& message) {
   absl::Status status = absl::InvalidArgumentError(message);
   status.SetPayload(ToAbsl(kUsagePayload), absl::Cord("1"));
   return status;

@@ -16,7 +16,7 @@ inline constexpr int kExitUsage = 2;
 
 // An INVALID_ARGUMENT that ExitCodeOf maps to 2 instead of 1: the command line or configuration is
 // wrong, as opposed to the data. Survives being passed on as a status.
-absl::Status UsageError(std::string message);
+absl::Status UsageError(const std::string& message);
 bool IsUsageError(const absl::Status& status);
 
 int ExitCodeOf(const absl::Status& status);

@@ -122,7 +122,9 @@ std::vector<Tick> TimeTicks(double low, double high, int most) {
     const double step = seconds * kSecond;
     if (step < rough) continue;
     std::vector<Tick> ticks;
-    for (double at = std::ceil(low / step) * step; at <= high; at += step) {
+    const auto last = static_cast<int64_t>(std::floor(high / step));
+    for (auto i = static_cast<int64_t>(std::ceil(low / step)); i <= last; ++i) {
+      const double at = static_cast<double>(i) * step;
       ticks.push_back({at, TimeLabel(at, step)});
     }
     return ticks;

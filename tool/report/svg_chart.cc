@@ -355,7 +355,7 @@ std::string RenderChart(const Chart& chart, int width, size_t points) {
 }
 
 std::string RenderResponsive(const Chart& chart, bool half) {
-  const std::string wide = RenderChart(chart, half ? kHalf : kWide, kWidePoints);
+  std::string wide = RenderChart(chart, half ? kHalf : kWide, kWidePoints);
   if (wide.starts_with("<p")) return wide;
   return wide + RenderChart(chart, kNarrow, kNarrowPoints);
 }
