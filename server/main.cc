@@ -111,7 +111,7 @@ int Main(int argc, char** argv) {
   signal(SIGPIPE, SIG_IGN);
   RaiseDescriptorLimit();
 
-  CLI::App app("Collects experience on bars and serves it over gRPC.");
+  CLI::App app("Collects experience on bars and serves it over gRPC.", "vixen-actor");
   v1::ActorConfig config;
   config::ConfigFlags flags(app, config);
   if (const std::optional<int> code = config::ParseCommandLine(app, argc, argv, kProgram)) {
