@@ -1,16 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # The whole loop on real bars: import → actor and learner → evaluation on bars never seen → report.
-#   demo.sh [--minutes 4] [--data hourly|daily|FILE.csv] [--out out/demo] [--preset release]
+#   demo.sh [--minutes 4] [--data hourly|daily|FILE.csv] [--tz ZONE] [--out out/demo] [--preset release]
+# --tz is the zone of the times in FILE.csv where they carry none.
 source "$(dirname "$0")/common.sh"
-minutes=4 data=hourly out="$VIXEN_ROOT/out/demo" preset=release
+minutes=4 data=hourly out="$VIXEN_ROOT/out/demo" preset=release zone=()
 while [ $# -gt 0 ]; do
   case "$1" in
     --minutes) minutes="$2"; shift 2 ;;
     --data) data="$2"; shift 2 ;;
+    --tz) zone=(--tz "$2"); shift 2 ;;
     --out) out="$2"; shift 2 ;;
     --preset) preset="$2"; shift 2 ;;
-    *) die "unknown option $1; there are --minutes, --data, --out, --preset" ;;
+    *) die "unknown option $1; there are --minutes, --data, --tz, --out, --preset" ;;
   esac
 done
 [[ "$minutes" =~ ^[0-9]+(\.[0-9]+)?$ ]] || die "--minutes takes a number, not '$minutes'"
@@ -39,7 +41,7 @@ case "$data" in
   daily) import_daily; dataset="$out/daily.safetensors" ;;
   *)
     [ -f "$data" ] || die "--data: no such file: $data"
-    "$bin/vixen" import csv "$data" --split 0.8 --embargo 60 --out "$out/own.safetensors"
+    "$bin/vixen" import csv "$data" "${zone[@]}" --split 0.8 --embargo 60 --out "$out/own.safetensors"
     dataset="$out/own.safetensors" ;;
 esac
 
