@@ -4,7 +4,7 @@
 #   demo.sh [--minutes 4] [--data hourly|daily|FILE.csv] [--tz ZONE] [--out out/demo] [--preset release]
 # --tz is the zone of the times in FILE.csv where they carry none.
 source "$(dirname "$0")/common.sh"
-minutes=4 data=hourly out="$VIXEN_ROOT/out/demo" preset=release zone=()
+minutes=4 data=hourly out="$VIXEN_ROOT/out/demo" preset=release zone=() calendar=(--calendar equity)
 while [ $# -gt 0 ]; do
   case "$1" in
     --minutes) minutes="$2"; shift 2 ;;
@@ -33,7 +33,7 @@ case "$data" in
     hourly="$VIXEN_CACHE/data/eurusd-2017-hourly.csv"
     if [ -f "$hourly" ] || scripts/fetch_hourly.sh "$hourly"; then
       "$bin/vixen" import csv "$hourly" --tz UTC --max_gap 72h --split 0.8 --embargo 60 --out "$out/hourly.safetensors"
-      dataset="$out/hourly.safetensors"
+      dataset="$out/hourly.safetensors" calendar=(--calendar fx)
     else
       echo "The hourly bars could not be fetched: going on with the daily bars of this repository."
       dataset="$out/daily.safetensors"
@@ -42,7 +42,7 @@ case "$data" in
   *)
     [ -f "$data" ] || die "--data: no such file: $data"
     "$bin/vixen" import csv "$data" "${zone[@]}" --split 0.8 --embargo 60 --out "$out/own.safetensors"
-    dataset="$out/own.safetensors" ;;
+    dataset="$out/own.safetensors" calendar=() ;;
 esac
 
 say "3/5 Training for $minutes minutes: actor and learner on loopback"
@@ -66,7 +66,7 @@ trap - EXIT
 stop_actor || die "the actor did not stop cleanly; see $out/actor.log"
 
 say "4/5 Evaluating on the last fifth, which nobody trained on"
-"$bin/vixen" eval --data "$dataset" --weights "$out/weights.safetensors" --calendar fx --out "$out/eval.json"
+"$bin/vixen" eval --data "$dataset" --weights "$out/weights.safetensors" "${calendar[@]}" --out "$out/eval.json"
 
 say "5/5 Report"
 "$bin/vixen" report "$out/eval.json" --training "$out/training.jsonl" --out "$out/report.html"
