@@ -6,11 +6,10 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "kernels/collect/algorithm.h"
 #include "kernels/collect/collector.h"
 
 namespace vixen::kernels {
-
-enum class CudaAlgorithm : uint8_t;
 
 // `device` counts from 0. Two launches may be in flight; a third Launch before a Wait is
 // FAILED_PRECONDITION. Errors as of CudaExecutor::Create. After an error that loses the device

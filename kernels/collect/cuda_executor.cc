@@ -63,43 +63,6 @@ ProbeNetwork ProbeOf(const Architecture& architecture, WeightsKind kind) {
 
 }  // namespace
 
-std::string_view CudaAlgorithmName(CudaAlgorithm algorithm) {
-  switch (algorithm) {
-    case CudaAlgorithm::kAuto:
-      return "auto";
-    case CudaAlgorithm::kStepped:
-      return "stepped";
-    case CudaAlgorithm::kTiled:
-      return "tiled";
-    case CudaAlgorithm::kResident:
-      return "resident";
-  }
-  return "unknown";
-}
-
-absl::StatusOr<CudaAlgorithm> ParseCudaAlgorithm(std::string_view name) {
-  for (const CudaAlgorithm algorithm : {CudaAlgorithm::kAuto, CudaAlgorithm::kStepped,
-                                        CudaAlgorithm::kTiled, CudaAlgorithm::kResident}) {
-    if (name == CudaAlgorithmName(algorithm)) return algorithm;
-  }
-  return absl::InvalidArgumentError(
-      base::StrCat("algorithm = ", name, ": expected auto, stepped, tiled or resident"));
-}
-
-std::string_view PrecisionName(Precision precision) {
-  switch (precision) {
-    case Precision::kAuto:
-      return "auto";
-    case Precision::kFp32:
-      return "fp32";
-    case Precision::kTf32:
-      return "tf32";
-    case Precision::kFp16:
-      return "fp16";
-  }
-  return "unknown";
-}
-
 uint64_t MemoryPlan::total() const {
   uint64_t sum = 0;
   for (const Part& part : parts) sum += part.bytes;

@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "kernels/collect/algorithm.h"
 #include "kernels/collect/collector.h"
 #include "kernels/collect/cuda_launch.h"
 #include "kernels/collect/cuda_stepped.h"
@@ -24,11 +25,6 @@
 #include "kernels/env/rules.h"
 
 namespace vixen::kernels {
-
-enum class CudaAlgorithm : uint8_t { kAuto = 0, kStepped = 1, kTiled = 2, kResident = 3 };
-std::string_view CudaAlgorithmName(CudaAlgorithm algorithm);
-absl::StatusOr<CudaAlgorithm> ParseCudaAlgorithm(std::string_view name);
-std::string_view PrecisionName(Precision precision);
 
 // One launch's output in device memory: the columns in the order of kColumns, with room for
 // `terms`.

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names of what an executor can be asked for; known to every build, with CUDA or without.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "kernels/collect/collector.h"
+
+namespace vixen::kernels {
+
+// How the CUDA executor runs a launch (docs/architecture.md, "The executor").
+enum class CudaAlgorithm : uint8_t { kAuto = 0, kStepped = 1, kTiled = 2, kResident = 3 };
+
+std::string_view CudaAlgorithmName(CudaAlgorithm algorithm);
+// INVALID_ARGUMENT naming `name` and what is expected.
+absl::StatusOr<CudaAlgorithm> ParseCudaAlgorithm(std::string_view name);
+
+std::string_view PrecisionName(Precision precision);
+
+}  // namespace vixen::kernels
