@@ -477,7 +477,7 @@ absl::Status CudaExecutor::Enqueue(const LaunchRequest& request, LaunchStaging& 
       VIXEN_CUDA_RETURN_IF_ERROR(
           EnqueueTiledSequence(launch, tiles, device_.multiprocessors, stream));
     }
-    VIXEN_CUDA_RETURN_IF_ERROR(EnqueueTiledBatch(launch, tiles, device_.multiprocessors, stream));
+    VIXEN_CUDA_RETURN_IF_ERROR(EnqueueBatchedPhase(launch, tiles, device_.multiprocessors, stream));
   }
   VIXEN_CUDA_RETURN_IF_ERROR(EnqueueStatistics(arguments_.data(), options_.episodes, options_.steps,
                                                statistics_workspace_.data(), stream));

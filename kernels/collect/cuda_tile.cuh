@@ -16,6 +16,12 @@ namespace vixen::kernels {
 
 inline constexpr int kRing = 4;  // stages in shared memory
 
+// `kGroups` warpgroups of 64 rows, and one whose first thread streams the weights.
+template <int kGroups>
+constexpr int TileThreads() {
+  return 128 * (kGroups + 1);
+}
+
 // --- mbarriers
 // --------------------------------------------------------------------------------------
 __device__ __forceinline__ void BarrierInit(uint32_t barrier, uint32_t arrivals) {
@@ -80,6 +86,38 @@ __device__ __forceinline__ void StreamPass(Ring& ring, const std::byte* image) {
     image += bytes;
     ring.Advance();
   }
+}
+
+// The ring's memory, one a block.
+struct alignas(1024) RingMemory {
+  std::byte stages[kRing * tile::kStageBytes];
+  uint64_t full[kRing];
+  uint64_t empty[kRing];
+};
+
+__device__ __forceinline__ Ring StartRing(RingMemory& memory, int consumer_warps) {
+  Ring ring{SharedAddress(memory.stages), SharedAddress(memory.full), SharedAddress(memory.empty)};
+  if (threadIdx.x == 0) {
+    for (int i = 0; i < kRing; ++i) {
+      BarrierInit(ring.full + 8 * i, 1);
+      BarrierInit(ring.empty + 8 * i, consumer_warps);
+    }
+    BarrierFenceInit();
+  }
+  return ring;
+}
+
+template <int kGroups>
+__device__ __forceinline__ void TakeRegisters() {
+  if constexpr (kGroups == 2) asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
+}
+template <int kGroups>
+__device__ __forceinline__ void GiveRegisters() {
+  if constexpr (kGroups == 2) asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
+}
+
+__device__ __forceinline__ void PrefetchL2(const void* address) {
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(address));
 }
 
 // A operands of the first layer: rows lane/4 and + 8, the quad's 16 columns of each.

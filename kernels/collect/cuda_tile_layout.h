@@ -12,6 +12,10 @@
 
 namespace vixen::kernels::tile {
 
+// How the tile kernels compute a product: fp16 operands, tf32 operands, or float32 split into two
+// fp16 each, three products (`fp32`).
+enum class Operand : uint8_t { kFp16 = 0, kTf32 = 1, kSplit = 2 };
+
 inline constexpr int kStateWidth = 64;
 inline constexpr int kHidden = 256;
 inline constexpr int kStream = 128;

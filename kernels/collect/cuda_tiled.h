@@ -7,25 +7,9 @@
 
 #include <cstddef>
 
-#include "kernels/collect/cuda_launch.h"
+#include "kernels/collect/cuda_batched_phase.h"
 
 namespace vixen::kernels {
-
-// Device addresses of one network's parts.
-struct TileNetwork {
-  const std::byte* image = nullptr;
-  const float* biases = nullptr;
-};
-
-struct TilePolicy {
-  TileNetwork online;
-  TileNetwork target;
-  TileNetwork curiosity;  // image null: curiosity is off
-  // Float of the flat curiosity parameters: weight [64, E + 3] of layer 0, for the category
-  // columns.
-  const float* curiosity_parameters = nullptr;
-  int embedding = 32;
-};
 
 // Whether the device can run the tile kernels at all.
 bool TiledRuns(int capability);
@@ -33,8 +17,4 @@ bool TiledRuns(int capability);
 // Loop over the steps of every slot: online network and rules. By value: no device copy is read.
 cudaError_t EnqueueTiledSequence(const LaunchArguments& launch, const TilePolicy& policy,
                                  int multiprocessors, cudaStream_t stream);
-// Target (and with double DQN online) network at s', curiosity, reward, TD error of every row.
-cudaError_t EnqueueTiledBatch(const LaunchArguments& launch, const TilePolicy& policy,
-                              int multiprocessors, cudaStream_t stream);
-
 }  // namespace vixen::kernels
