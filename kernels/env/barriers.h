@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The triple barrier (rule 7 of docs/environment.md).
+// The triple barrier (rule 7 of docs/environment.md). `Slot`: SlotState or SlotRegisters.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,11 @@
 #include "kernels/batch/columns.h"
 #include "kernels/env/host_device.h"
 #include "kernels/env/rules.h"
-#include "kernels/env/slot_state.h"
 
 namespace vixen::kernels {
 
-VIXEN_HOST_DEVICE void ArmBarrier(const Rules& rules, float price, SlotState& slot) {
+template <typename Slot>
+VIXEN_HOST_DEVICE void ArmBarrier(const Rules& rules, float price, Slot& slot) {
   // price + price·pt: price·(1 + pt) would miss one tick tie in seven in float32.
   const bool is_long = slot.position > 0.0f;
   slot.barrier_entry = price;
@@ -21,7 +21,8 @@ VIXEN_HOST_DEVICE void ArmBarrier(const Rules& rules, float price, SlotState& sl
   slot.barrier_armed = 1;
 }
 
-VIXEN_HOST_DEVICE void DisarmBarrier(SlotState& slot) {
+template <typename Slot>
+VIXEN_HOST_DEVICE void DisarmBarrier(Slot& slot) {
   slot.barrier_armed = 0;
   slot.barrier_entry = 0.0f;
   slot.barrier_upper = 0.0f;
@@ -31,8 +32,9 @@ VIXEN_HOST_DEVICE void DisarmBarrier(SlotState& slot) {
 
 // After the trade of a step: arms where a position was opened or stands unarmed, and reads what the
 // next bar's high and low hit. A result disarms.
+template <typename Slot>
 VIXEN_HOST_DEVICE BarrierResult StepBarrier(const Rules& rules, bool opened, float price,
-                                            float next_high, float next_low, SlotState& slot) {
+                                            float next_high, float next_low, Slot& slot) {
   if (slot.position == 0.0f) {
     DisarmBarrier(slot);
     return BarrierResult::kNone;

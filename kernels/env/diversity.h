@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The diversity term (rule 8 of docs/environment.md).
+// The diversity term (rule 8 of docs/environment.md). `Slot`: SlotState or SlotRegisters.
 #pragma once
 
 #include <cstdint>
 
 #include "kernels/env/host_device.h"
 #include "kernels/env/rules.h"
-#include "kernels/env/slot_state.h"
 
 namespace vixen::kernels {
 
@@ -22,11 +21,15 @@ VIXEN_HOST_DEVICE float EntropyOf(const Rules& rules, const uint32_t count[kCate
 }
 
 // Puts the action of episode step slot.step into the window and returns the term.
-VIXEN_HOST_DEVICE float StepDiversity(const Rules& rules, int category, SlotState& slot) {
+template <typename Slot>
+VIXEN_HOST_DEVICE float StepDiversity(const Rules& rules, int category, Slot& slot) {
   const uint32_t place = slot.step % kDiversityWindow;
-  if (slot.step >= kDiversityWindow) slot.category_count[slot.category_window[place]] -= 1;
+  const int leaving = slot.step >= kDiversityWindow ? slot.category_window[place] : -1;
   slot.category_window[place] = static_cast<uint8_t>(category);
-  slot.category_count[category] += 1;
+  // No index known at run time only: counts in registers stay there.
+  for (int c = 0; c < kCategories; ++c) {
+    slot.category_count[c] += (c == category ? 1u : 0u) - (c == leaving ? 1u : 0u);
+  }
   const bool full = slot.step + 1 >= kDiversityWindow;
   if (!full || EntropyOf(rules, slot.category_count) >= rules.settings.diversity_min_entropy) {
     return 0.0f;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cash, position, entry price and their features (rules 2, 6 and 9 of docs/environment.md).
-// float32.
+// float32. `Slot`: SlotState or SlotRegisters.
 #pragma once
 
 #include <cmath>
@@ -8,11 +8,11 @@
 
 #include "kernels/env/host_device.h"
 #include "kernels/env/rules.h"
-#include "kernels/env/slot_state.h"
 
 namespace vixen::kernels {
 
-VIXEN_HOST_DEVICE float EquityAt(const SlotState& slot, float price) {
+template <typename Slot>
+VIXEN_HOST_DEVICE float EquityAt(const Slot& slot, float price) {
   return slot.cash + slot.position * price;
 }
 
@@ -30,7 +30,8 @@ VIXEN_HOST_DEVICE float Unrealised(float position, float entry, float price) {
 }
 
 // The three portfolio features of a state: equity / initial capital, exposure, unrealised.
-VIXEN_HOST_DEVICE void ObservePortfolio(const Rules& rules, const SlotState& slot, float price,
+template <typename Slot>
+VIXEN_HOST_DEVICE void ObservePortfolio(const Rules& rules, const Slot& slot, float price,
                                         float features[kPortfolioFeatures]) {
   const float equity = EquityAt(slot, price);
   features[0] = equity / rules.settings.initial_capital;
@@ -46,8 +47,8 @@ struct StepCosts {
 };
 
 // Fills `units` (signed) at `price`, charging `rate` of the notional.
-VIXEN_HOST_DEVICE void Fill(SlotState& slot, float units, float price, float rate,
-                            StepCosts& costs) {
+template <typename Slot>
+VIXEN_HOST_DEVICE void Fill(Slot& slot, float units, float price, float rate, StepCosts& costs) {
   if (units == 0.0f) return;
   const float notional = fabsf(units) * price;
   const float cost = notional * rate;
@@ -69,7 +70,8 @@ VIXEN_HOST_DEVICE void Fill(SlotState& slot, float units, float price, float rat
 }
 
 // Closes the whole position at `price`; always filled.
-VIXEN_HOST_DEVICE void Close(SlotState& slot, float price, float rate, StepCosts& costs) {
+template <typename Slot>
+VIXEN_HOST_DEVICE void Close(Slot& slot, float price, float rate, StepCosts& costs) {
   Fill(slot, -slot.position, price, rate, costs);
 }
 
@@ -78,14 +80,26 @@ VIXEN_HOST_DEVICE float WantedPosition(const Rules& rules, float level, float eq
   return level * fmaxf(equity * rules.invested_share, 0.0f) / price;
 }
 
+// Rule 5: what an action asks for.
+struct ActionTerms {
+  float level;  // exposure wanted
+  float rate;   // cost relative to the notional
+  float fill;   // share that is filled
+};
+
+VIXEN_HOST_DEVICE ActionTerms TermsOf(const Rules& rules, int action) {
+  const int style = action % kStyles;
+  return {(static_cast<float>(action / kStyles) - 2.0f) * 0.5f, rules.rate[style],
+          rules.settings.fill[style]};
+}
+
 // Rule 6: moves the position towards the action's exposure. Returns true when a reversal closed the
 // old position first.
-VIXEN_HOST_DEVICE bool Trade(const Rules& rules, int action, float price, SlotState& slot,
+template <typename Slot>
+VIXEN_HOST_DEVICE bool Trade(const Rules& rules, const ActionTerms& terms, float price, Slot& slot,
                              StepCosts& costs) {
-  const int exposure_class = action / kStyles;
-  const int style = action % kStyles;
-  const float level = (static_cast<float>(exposure_class) - 2.0f) * 0.5f;
-  const float rate = rules.rate[style];
+  const float level = terms.level;
+  const float rate = terms.rate;
   float equity = EquityAt(slot, price);
   float wanted = WantedPosition(rules, level, equity, price);
   const bool reversal =
@@ -98,12 +112,13 @@ VIXEN_HOST_DEVICE bool Trade(const Rules& rules, int action, float price, SlotSt
   const float gap = wanted - slot.position;
   const bool inside_band = level != 0.0f && !reversal && slot.position != 0.0f &&
                            fabsf(gap) * price <= rules.settings.rebalance_band * equity;
-  if (!inside_band) Fill(slot, gap * rules.settings.fill[style], price, rate, costs);
+  if (!inside_band) Fill(slot, gap * terms.fill, price, rate, costs);
   return reversal;
 }
 
 // A short position pays for the borrowed units, every bar that it stands.
-VIXEN_HOST_DEVICE void ChargeBorrowing(const Rules& rules, float price, SlotState& slot,
+template <typename Slot>
+VIXEN_HOST_DEVICE void ChargeBorrowing(const Rules& rules, float price, Slot& slot,
                                        StepCosts& costs) {
   if (slot.position >= 0.0f) return;
   const float charge = fabsf(slot.position) * price * rules.borrow_rate;

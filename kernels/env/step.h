@@ -13,6 +13,7 @@
 #include "kernels/env/portfolio.h"
 #include "kernels/env/rng.h"
 #include "kernels/env/rules.h"
+#include "kernels/env/slot_registers.h"
 #include "kernels/env/slot_state.h"
 
 namespace vixen::kernels {
@@ -115,16 +116,29 @@ VIXEN_HOST_DEVICE float TdError(const EnvSettings& settings, bool terminated, fl
   return fabsf(goal - q);
 }
 
+// What a step reads of the market at its bar.
+struct StepBar {
+  float close;
+  float next_close;
+  float next_high;
+  float next_low;
+  bool next_is_last;  // IsLastBar of the bar after it
+};
+
+VIXEN_HOST_DEVICE StepBar ReadBar(const MarketView& market, uint32_t bar) {
+  const float* target = market.targets + 4 * static_cast<uint64_t>(bar);
+  return {target[0], target[1], target[2], target[3], IsLastBar(market, bar + 1)};
+}
+
 // Rules 5 to 9, 11, 12 and 14 for an active slot; advances `slot` to its next step, a fresh episode
-// or idleness. `launch_step` is ℓ.
-VIXEN_HOST_DEVICE StepRecord StepSlot(const Rules& rules, const MarketView& market, Choice choice,
-                                      uint32_t launch_step, SlotState& slot) {
+// or idleness. `launch_step` is ℓ, `terms` those of the chosen action, `start_of(draw)` the bar
+// that a fresh episode starts at.
+template <typename Slot, typename StartOf>
+VIXEN_HOST_DEVICE StepRecord AdvanceSlot(const Rules& rules, const StepBar& bar, Choice choice,
+                                         const ActionTerms& terms, uint32_t launch_step,
+                                         const StartOf& start_of, Slot& slot) {
   const EnvSettings& settings = rules.settings;
-  const float* target = market.targets + 4 * static_cast<uint64_t>(slot.bar);
-  const float price = target[0];
-  const float next_close = target[1];
-  const float next_high = target[2];
-  const float next_low = target[3];
+  const float price = bar.close;
 
   StepRecord record;
   record.bar = slot.bar;
@@ -134,25 +148,26 @@ VIXEN_HOST_DEVICE StepRecord StepSlot(const Rules& rules, const MarketView& mark
   const float equity0 = EquityAt(slot, price);
 
   const bool was_flat = slot.position == 0.0f;
-  const bool reversal = Trade(rules, choice.action, price, slot, record.costs);
+  const bool reversal = Trade(rules, terms, price, slot, record.costs);
   ChargeBorrowing(rules, price, slot, record.costs);
   const BarrierResult result =
-      StepBarrier(rules, was_flat || reversal, price, next_high, next_low, slot);
+      StepBarrier(rules, was_flat || reversal, price, bar.next_high, bar.next_low, slot);
   record.diversity = StepDiversity(rules, CategoryOf(choice.action), slot);
 
-  ObservePortfolio(rules, slot, next_close, record.next_portfolio);
+  ObservePortfolio(rules, slot, bar.next_close, record.next_portfolio);
   // Not a difference of two equities: this keeps float32 exact enough.
-  const float step_return = (slot.position * (next_close - price) - record.costs.paid) / equity0;
+  const float step_return =
+      (slot.position * (bar.next_close - price) - record.costs.paid) / equity0;
   record.pnl = settings.pnl_scale * step_return;
   record.barrier = BarrierTerm(settings, result, record.pnl);
   record.risk = RiskTerm(settings, record.next_portfolio[1]);
 
-  const bool ruined = EquityAt(slot, next_close) <= rules.ruin_equity;
+  const bool ruined = EquityAt(slot, bar.next_close) <= rules.ruin_equity;
   const bool terminated =
       ruined || (settings.on_barrier == OnBarrier::kTerminate && result != BarrierResult::kNone);
   const bool out_of_steps = (!settings.carry_over && launch_step + 1 == rules.launch_steps) ||
                             slot.step + 1 == static_cast<uint32_t>(settings.max_episode_steps);
-  const bool truncated = !terminated && (IsLastBar(market, slot.bar + 1) || out_of_steps);
+  const bool truncated = !terminated && (bar.next_is_last || out_of_steps);
   record.flags = static_cast<uint8_t>(
       kFlagValid | (terminated ? kFlagTerminated : 0) | (truncated ? kFlagTruncated : 0) |
       (static_cast<int>(result) << kBarrierShift) | (choice.explored ? kFlagExplored : 0));
@@ -162,10 +177,22 @@ VIXEN_HOST_DEVICE StepRecord StepSlot(const Rules& rules, const MarketView& mark
     slot.step += 1;
   } else if (settings.recycle) {
     const uint32_t rng = NextRandom(slot.rng);
-    slot = FreshSlot(rules, rng, StartBar(market, rng), slot.episode + 1);
+    slot.BeginEpisode(settings.initial_capital, rng, start_of(rng), slot.episode + 1);
   } else {
     slot.active = 0;
   }
+  return record;
+}
+
+// The same with everything read from the market. The scalars of `slot` are computed in registers.
+VIXEN_HOST_DEVICE StepRecord StepSlot(const Rules& rules, const MarketView& market, Choice choice,
+                                      uint32_t launch_step, SlotState& slot) {
+  const auto start_of = [&market](uint32_t draw) { return StartBar(market, draw); };
+  SlotRegisters<SlotWindow> registers(slot, SlotWindow{slot.category_window});
+  const StepRecord record =
+      AdvanceSlot(rules, ReadBar(market, slot.bar), choice, TermsOf(rules, choice.action),
+                  launch_step, start_of, registers);
+  registers.Store(slot);
   return record;
 }
 

@@ -56,7 +56,7 @@ bool IsBarrierTie(const GoldenCase& golden, uint64_t slot, uint64_t place, Barri
   const float* target = market.targets + 4 * size_t{state.bar};
   const bool was_flat = state.position == 0.0f;
   StepCosts costs;
-  const bool reversal = Trade(rules, action, target[0], state, costs);
+  const bool reversal = Trade(rules, TermsOf(rules, action), target[0], state, costs);
   if (state.position == 0.0f) return false;
   if (was_flat || reversal || state.barrier_armed == 0) ArmBarrier(rules, target[0], state);
 

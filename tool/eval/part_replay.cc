@@ -44,7 +44,7 @@ absl::Status PartReplay::Step(const kernels::BatchView& rows, size_t row) {
   kernels::ObservePortfolio(rules_, slot_, target[0], features);
   VIXEN_RETURN_IF_ERROR(Compare("portfolio", features, rows.portfolio + 3 * row));
   kernels::StepCosts costs;
-  kernels::Trade(rules_, action, target[0], slot_, costs);
+  kernels::Trade(rules_, kernels::TermsOf(rules_, action), target[0], slot_, costs);
   kernels::ChargeBorrowing(rules_, target[0], slot_, costs);
   kernels::ObservePortfolio(rules_, slot_, target[1], features);
   VIXEN_RETURN_IF_ERROR(Compare("next_portfolio", features, rows.next_portfolio + 3 * row));
