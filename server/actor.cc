@@ -45,8 +45,8 @@ absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> Credentials(
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Actor>> Actor::Start(const v1::ActorConfig& config,
-                                                    const MakeCollector& make_collector) {
+absl::StatusOr<std::unique_ptr<Actor>> Actor::Start(
+    const v1::ActorConfig& config, const kernels::CollectorFactory& make_collector) {
   VIXEN_ASSIGN_OR_RETURN(ActorSetup setup, SetUpActor(config, make_collector));
   std::unique_ptr<Actor> actor(new Actor(std::move(setup)));
   VIXEN_RETURN_IF_ERROR(actor->Listen(config));

@@ -36,8 +36,8 @@ class Actor {
   // Loads the dataset, applies the range, makes the first executor (which checks the settings) and
   // opens the listeners; health is SERVING when it returns. `config` is effective (config_flags.h).
   // Errors name the setting, or the file.
-  static absl::StatusOr<std::unique_ptr<Actor>> Start(const v1::ActorConfig& config,
-                                                      const MakeCollector& make_collector);
+  static absl::StatusOr<std::unique_ptr<Actor>> Start(
+      const v1::ActorConfig& config, const kernels::CollectorFactory& make_collector);
   ~Actor();
 
   int port() const { return port_; }

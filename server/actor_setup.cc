@@ -45,7 +45,8 @@ absl::StatusOr<kernels::CollectorOptions> OptionsOf(const v1::ActorConfig& confi
 }
 
 // Hands out an executor that exists already, then makes more.
-MakeCollector WithSpare(std::unique_ptr<kernels::Collector> spare, MakeCollector make) {
+kernels::CollectorFactory WithSpare(std::unique_ptr<kernels::Collector> spare,
+                                    kernels::CollectorFactory make) {
   struct Shared {
     std::mutex mutex;
     std::unique_ptr<kernels::Collector> spare;
@@ -76,6 +77,9 @@ void LogMemoryPlan(const Run& run, const kernels::CollectorInfo& executor, uint6
       static_cast<double>(dataset_bytes) / kMiB,
       static_cast<double>(executor.workspace_bytes) / kMiB, batch / kMiB, kept / kMiB,
       static_cast<double>(base::AvailableMemoryBytes()) / kMiB);
+  if (!executor.memory_plan.empty()) {
+    spdlog::info("memory plan of the GPU, a policy: {}", executor.memory_plan);
+  }
 }
 
 v1::GetInfoResponse InfoOf(const v1::ActorConfig& config, const market::Dataset& dataset,
@@ -111,16 +115,39 @@ v1::GetInfoResponse InfoOf(const v1::ActorConfig& config, const market::Dataset&
 
 }  // namespace
 
-absl::StatusOr<MakeCollector> ChooseExecutor(const v1::ExecutorSettings& execution) {
-  if (execution.executor() == v1::EXECUTOR_CUDA) {
-    return absl::FailedPreconditionError(
-        "executor is cuda, this build has the CPU executor only; set executor cpu or auto");
+kernels::ExecutorWish ToExecutorWish(const v1::ExecutorSettings& execution) {
+  kernels::ExecutorWish wish;
+  switch (execution.executor()) {
+    case v1::EXECUTOR_AUTO:
+      wish.kind = kernels::ExecutorKind::kAuto;
+      break;
+    case v1::EXECUTOR_CPU:
+      wish.kind = kernels::ExecutorKind::kCpu;
+      break;
+    case v1::EXECUTOR_CUDA:
+      wish.kind = kernels::ExecutorKind::kCuda;
+      break;
   }
-  return MakeCollector(kernels::MakeCpuCollector);
+  wish.gpu = static_cast<int>(execution.gpu());
+  switch (execution.algorithm()) {
+    case v1::ALGORITHM_AUTO:
+      wish.algorithm = kernels::CudaAlgorithm::kAuto;
+      break;
+    case v1::ALGORITHM_STEPPED:
+      wish.algorithm = kernels::CudaAlgorithm::kStepped;
+      break;
+    case v1::ALGORITHM_TILED:
+      wish.algorithm = kernels::CudaAlgorithm::kTiled;
+      break;
+    case v1::ALGORITHM_RESIDENT:
+      wish.algorithm = kernels::CudaAlgorithm::kResident;
+      break;
+  }
+  return wish;
 }
 
 absl::StatusOr<ActorSetup> SetUpActor(const v1::ActorConfig& given,
-                                      const MakeCollector& make_collector) {
+                                      const kernels::CollectorFactory& make_collector) {
   v1::ActorConfig config = given;
   if (config.dataset().empty()) {
     return base::UsageError("dataset is not set; give --dataset FILE (vixen import, vixen synth)");

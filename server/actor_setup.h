@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "kernels/executors/choose_executor.h"
 #include "market/dataset.h"
 #include "server/collector/run.h"
 #include "server/service/dataset_file.h"
@@ -24,9 +25,9 @@ struct ActorSetup {
 // `config` is effective. The first executor is made here, so that settings that it refuses are
 // refused at start; the run's make_collector hands it out first.
 absl::StatusOr<ActorSetup> SetUpActor(const v1::ActorConfig& config,
-                                      const MakeCollector& make_collector);
+                                      const kernels::CollectorFactory& make_collector);
 
-// The executor that the configuration asks for. FAILED_PRECONDITION when this build has none of it.
-absl::StatusOr<MakeCollector> ChooseExecutor(const v1::ExecutorSettings& execution);
+// What the configuration asks kernels::ChooseExecutor for.
+kernels::ExecutorWish ToExecutorWish(const v1::ExecutorSettings& execution);
 
 }  // namespace vixen::server

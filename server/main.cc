@@ -84,8 +84,10 @@ absl::Status RunActor(const v1::ActorConfig& config) {
   std::cout << config::EffectiveText(config) << std::flush;
   // A file of an earlier run would name ports that are no longer ours.
   if (!config.port_file().empty()) std::remove(config.port_file().c_str());
-  VIXEN_ASSIGN_OR_RETURN(const MakeCollector make, ChooseExecutor(config.execution()));
-  VIXEN_ASSIGN_OR_RETURN(const std::unique_ptr<Actor> actor, Actor::Start(config, make));
+  VIXEN_ASSIGN_OR_RETURN(const kernels::ChosenExecutor chosen,
+                         kernels::ChooseExecutor(ToExecutorWish(config.execution())));
+  spdlog::info("executor {}: {}", kernels::ExecutorKindName(chosen.kind), chosen.reason);
+  VIXEN_ASSIGN_OR_RETURN(const std::unique_ptr<Actor> actor, Actor::Start(config, chosen.make));
   std::thread(HandleSignals, actor.get()).detach();
   absl::Status result = WritePortFile(config.port_file(), *actor);
   if (result.ok()) {

@@ -35,7 +35,7 @@ absl::Status LoadWeights(const kernels::Architecture& architecture, kernels::Col
 absl::StatusOr<KernelBenchRow> MeasureShape(KernelBenchOptions::Shape shape,
                                             const KernelBenchOptions& options,
                                             const RandomMarket& market,
-                                            const CollectorFactory& factory,
+                                            const kernels::CollectorFactory& factory,
                                             kernels::CollectorInfo& info) {
   kernels::CollectorOptions collector_options;
   collector_options.market = market.view;
@@ -108,7 +108,7 @@ double LargeProductGflops(int threads) {
 }
 
 absl::StatusOr<KernelBenchResult> RunKernelBench(const KernelBenchOptions& options,
-                                                 const CollectorFactory& factory) {
+                                                 const kernels::CollectorFactory& factory) {
   const int threads = options.threads > 0 ? options.threads : base::AvailableCpus();
   const RandomMarket market(options.bars, kernels::Architecture().features, 1);
   KernelBenchResult result;

@@ -40,12 +40,9 @@ struct KernelBenchResult {
   std::vector<KernelBenchRow> rows;
 };
 
-using CollectorFactory = std::function<absl::StatusOr<std::unique_ptr<kernels::Collector>>(
-    const kernels::CollectorOptions&)>;
-
 // One launch to warm up, then `repeats` measured ones a shape.
 absl::StatusOr<KernelBenchResult> RunKernelBench(const KernelBenchOptions& options,
-                                                 const CollectorFactory& factory);
+                                                 const kernels::CollectorFactory& factory);
 
 // Floating-point operations of a transition's matrix products: both Q networks and curiosity.
 double FlopsPerTransition(const kernels::Architecture& architecture);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -70,8 +71,12 @@ struct CollectorInfo {
   std::string reason;     // why this one
   Precision precision = Precision::kFp32;
   uint64_t workspace_bytes = 0;
+  std::string memory_plan;  // what the workspace goes to, beside what is free; CUDA only
+  std::string pci_bus_id;   // "00000000:3B:00.0" of the GPU, to find it in NVML; else empty
 };
 
+// DATA_LOSS from any call: the device is lost (an illegal access, a fallen GPU, an uncorrectable
+// memory error); every later call fails with it, and only a new process gets the device back.
 // Not thread-safe: one thread (the collector thread) calls everything, except that StageWeights may
 // run concurrently with Launch from another thread: it touches the inactive buffer only.
 class Collector {
@@ -98,6 +103,9 @@ class Collector {
   // Slot states after the last completed launch, [N].
   virtual std::vector<SlotState> SlotStates() = 0;
 };
+
+using CollectorFactory =
+    std::function<absl::StatusOr<std::unique_ptr<Collector>>(const CollectorOptions&)>;
 
 absl::StatusOr<std::unique_ptr<Collector>> MakeCpuCollector(const CollectorOptions& options);
 

@@ -51,7 +51,8 @@ class CudaCollector final : public Collector {
 
   void CommitWeights(WeightsKind kind) override {
     const absl::Status status = executor_->Commit(kind, compute_.get());
-    if (!status.ok()) failure_ = status;
+    // What the next launch would read is unknown then.
+    if (!status.ok()) failure_ = absl::DataLossError(status.message());
   }
 
   absl::Status CanLaunch() const override {
@@ -95,7 +96,7 @@ class CudaCollector final : public Collector {
   std::vector<SlotState> SlotStates() override {
     absl::StatusOr<std::vector<SlotState>> slots = executor_->ReadSlots(compute_.get());
     if (slots.ok()) return *std::move(slots);
-    failure_ = slots.status();
+    (void)Keep(slots.status());
     return {};
   }
 
@@ -112,9 +113,9 @@ class CudaCollector final : public Collector {
     Batch* batch = nullptr;
   };
 
-  // An error of the device stays: the work behind it is lost.
+  // A lost device stays lost.
   absl::Status Keep(absl::Status status) {
-    if (status.code() == absl::StatusCode::kInternal) failure_ = status;
+    if (absl::IsDataLoss(status)) failure_ = status;
     return status;
   }
 

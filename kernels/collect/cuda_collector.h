@@ -12,8 +12,7 @@
 namespace vixen::kernels {
 
 // `device` counts from 0. Two launches may be in flight; a third Launch before a Wait is
-// FAILED_PRECONDITION. Errors as of CudaExecutor::Create. After an error that loses the device
-// every call fails with it: the process has to start again.
+// FAILED_PRECONDITION. Errors as of CudaExecutor::Create. The memory plan is in info().
 absl::StatusOr<std::unique_ptr<Collector>> MakeCudaCollector(const CollectorOptions& options,
                                                              int device, CudaAlgorithm algorithm);
 

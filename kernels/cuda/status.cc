@@ -14,6 +14,25 @@ namespace {
 // "cudaMalloc" of "cudaMalloc(&pointer, bytes)".
 std::string_view FunctionOf(std::string_view call) { return call.substr(0, call.find('(')); }
 
+// After these the context is lost: only a new process gets the device back.
+bool IsSticky(cudaError_t error) {
+  switch (error) {
+    case cudaErrorIllegalAddress:
+    case cudaErrorLaunchFailure:
+    case cudaErrorLaunchTimeout:
+    case cudaErrorHardwareStackError:
+    case cudaErrorIllegalInstruction:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorInvalidPc:
+    case cudaErrorAssert:
+    case cudaErrorECCUncorrectable:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 absl::Status CudaStatus(cudaError_t error, const char* call) {
@@ -31,7 +50,7 @@ absl::Status CudaStatus(cudaError_t error, const char* call) {
     case cudaErrorInvalidDevice:
       return absl::NotFoundError(message);
     default:
-      return absl::InternalError(message);
+      return IsSticky(error) ? absl::DataLossError(message) : absl::InternalError(message);
   }
 }
 
@@ -40,24 +59,6 @@ absl::Status CublasStatus(int status, const char* call) {
   return absl::InternalError(
       base::StrCat(std::string(FunctionOf(call)), ": ",
                    cublasGetStatusString(static_cast<cublasStatus_t>(status))));
-}
-
-bool IsSticky(cudaError_t error) {
-  switch (error) {
-    case cudaErrorIllegalAddress:
-    case cudaErrorLaunchFailure:
-    case cudaErrorLaunchTimeout:
-    case cudaErrorHardwareStackError:
-    case cudaErrorIllegalInstruction:
-    case cudaErrorMisalignedAddress:
-    case cudaErrorInvalidAddressSpace:
-    case cudaErrorInvalidPc:
-    case cudaErrorAssert:
-    case cudaErrorECCUncorrectable:
-      return true;
-    default:
-      return false;
-  }
 }
 
 }  // namespace vixen::kernels

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // CUDA and cuBLAS results as absl::Status: INTERNAL (RESOURCE_EXHAUSTED for memory, UNAVAILABLE for
-// a missing driver or device) naming the call and the runtime's words.
+// a missing driver or device, DATA_LOSS when the device is lost) naming the call and the runtime's
+// words.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -12,9 +13,6 @@ namespace vixen::kernels {
 absl::Status CudaStatus(cudaError_t error, const char* call);
 // `status` is a cublasStatus_t; an int here keeps cuBLAS out of every includer.
 absl::Status CublasStatus(int status, const char* call);
-
-// True for errors after which the context is lost: only a new process gets the device back.
-bool IsSticky(cudaError_t error);
 
 }  // namespace vixen::kernels
 

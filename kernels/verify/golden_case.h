@@ -82,9 +82,6 @@ struct GoldenResult {
   std::string Describe() const;
 };
 
-using CollectorFactory =
-    std::function<absl::StatusOr<std::unique_ptr<Collector>>(const CollectorOptions&)>;
-
 // Runs the case's launches on a collector of `factory` and compares every row.
 absl::StatusOr<GoldenResult> RunGoldenCase(const GoldenCase& golden,
                                            const CollectorFactory& factory);

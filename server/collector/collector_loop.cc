@@ -31,7 +31,6 @@ void FillHeader(const Run& run, const Policy& policy, const kernels::Collector& 
   header.set_epsilon(weights.epsilon);
   header.set_run_seed(policy.run_seed);
   header.set_settings_sha256(run.settings_sha256);
-  header.set_precision(codec::ToProto(collector.info().precision));
   header.set_device(base::StrCat(collector.info().executor, ": ", collector.info().device));
 }
 
@@ -81,12 +80,13 @@ void CollectorLoop::Loop() {
 }
 
 void CollectorLoop::WaitForChange(uint64_t seen) {
-  bool weights_missing = false;
+  prometheus::Counter* cause = metrics_.waiting_credit;
   for (const std::shared_ptr<Policy>& policy : policies_.All()) {
-    weights_missing =
-        weights_missing || (policy->delivery.HasCredit() && !policy->weights.Missing().empty());
+    if (!policy->delivery.HasCredit()) continue;
+    const bool weights_missing = !policy->weights.Missing().empty();
+    cause = weights_missing ? metrics_.waiting_weights : metrics_.waiting_consumers;
+    if (weights_missing) break;
   }
-  prometheus::Counter* cause = weights_missing ? metrics_.waiting_weights : metrics_.waiting_credit;
   const Clock::time_point start = Clock::now();
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, std::chrono::seconds(1), [&] { return stopping_ || changes_ != seen; });
@@ -106,7 +106,11 @@ bool CollectorLoop::TryLaunch(const std::shared_ptr<Policy>& policy) {
   kernels::Collector* collector = policy->weights.collector();
   if (collector == nullptr) return false;
   const ActiveWeights weights = policy->weights.Swap();
-  if (!collector->CanLaunch().ok()) return false;
+  if (const absl::Status can = collector->CanLaunch(); !can.ok()) {
+    // Missing weights come by a push; anything else does not go away by waiting.
+    if (!absl::IsFailedPrecondition(can)) GiveUp(can);
+    return false;
+  }
   std::optional<Delivery::Ticket> ticket = policy->delivery.Reserve();
   if (!ticket) return false;
 
@@ -133,6 +137,8 @@ bool CollectorLoop::TryLaunch(const std::shared_ptr<Policy>& policy) {
     LaunchFailed(launch, started);
     return true;
   }
+  // Not before: weights may force another precision on a launch than on the one before it.
+  launch.batch->header.set_precision(codec::ToProto(collector->info().precision));
   under_way_.push_back(std::move(launch));
   return true;
 }
@@ -164,13 +170,18 @@ void CollectorLoop::LaunchFailed(const Launch& launch, const absl::Status& statu
   ++failed_in_a_row_;
   spdlog::error("launch {} of policy {} failed ({} in a row): {}", launch.batch->header.launch(),
                 policy.name, failed_in_a_row_, status.ToString());
+  if (absl::IsDataLoss(status)) return GiveUp(status);
   if (failed_in_a_row_ != run_.max_failed_launches) return;
+  GiveUp(absl::InternalError(
+      base::StrCat(failed_in_a_row_, " launches in a row failed: ", status.message())));
+}
+
+void CollectorLoop::GiveUp(const absl::Status& status) {
   {
     std::lock_guard lock(mutex_);
-    stopping_ = true;
+    if (std::exchange(stopping_, true)) return;
   }
-  on_fatal_(absl::InternalError(
-      base::StrCat(failed_in_a_row_, " launches in a row failed: ", status.message())));
+  on_fatal_(status);
 }
 
 }  // namespace vixen::server

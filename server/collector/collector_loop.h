@@ -23,7 +23,8 @@ namespace vixen::server {
 // two launches under way, so that one is copied out while the next one runs.
 class CollectorLoop {
  public:
-  // `on_fatal` is called once, from the collector thread, when too many launches in a row failed.
+  // `on_fatal` is called at most once, from the collector thread: when too many launches in a row
+  // failed, or the executor lost its device.
   CollectorLoop(const Run& run, Policies& policies, ActorMetrics& metrics,
                 std::function<void(absl::Status)> on_fatal);
   ~CollectorLoop();
@@ -47,6 +48,7 @@ class CollectorLoop {
   bool TryLaunch(const std::shared_ptr<Policy>& policy);
   void CompleteOldest();
   void LaunchFailed(const Launch& launch, const absl::Status& status);
+  void GiveUp(const absl::Status& status);
   void WaitForChange(uint64_t seen);
 
   const Run& run_;

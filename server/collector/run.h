@@ -13,15 +13,12 @@
 
 namespace vixen::server {
 
-using MakeCollector = std::function<absl::StatusOr<std::unique_ptr<kernels::Collector>>(
-    const kernels::CollectorOptions&)>;
-
 // What stays the same from an actor's start to its end. Shared read-only by all threads.
 struct Run {
   uint64_t run_id = 0;
   v1::ExecutorSettings execution;
   kernels::CollectorOptions collector;
-  MakeCollector make_collector;
+  kernels::CollectorFactory make_collector;
   std::string settings;         // serialized effective vixen.v1.EnvironmentSettings
   std::string settings_sha256;  // 32 bytes, of `settings`
   base::Sha256Digest dataset_fingerprint{};

@@ -144,6 +144,18 @@ TEST_F(CollectorLoopTest, GivesUpAfterTooManyFailuresInARow) {
   EXPECT_EQ(control.launches, 3);
 }
 
+TEST_F(CollectorLoopTest, GivesUpAtOnceWhenTheDeviceIsLost) {
+  control.lose_device = true;
+  PushAll(1);
+  ASSERT_TRUE(policy->delivery.AddCredit(stream, 2).ok());
+  std::unique_lock lock(mutex);
+  ASSERT_TRUE(changed.wait_for(lock, std::chrono::seconds(10), [&] { return !fatal.ok(); }));
+  EXPECT_EQ(fatal.code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(control.launches, 1);
+  EXPECT_EQ(policy->delivery.next_sequence(), 0u);
+  EXPECT_EQ(policy->metrics.failed_launches->Value(), 1);
+}
+
 TEST_F(CollectorLoopTest, StoppingFinishesTheLaunchUnderWay) {
   PushAll(1);
   control.CloseGate();

@@ -21,6 +21,7 @@ namespace vixen::server {
 struct FakeControl {
   std::atomic<int> fail_launches = 0;  // that many launches fail
   std::atomic<int> fail_stagings = 0;
+  std::atomic<bool> lose_device = false;
   std::atomic<int> launches = 0;
   std::atomic<int> commits = 0;
   std::atomic<int> made = 0;
@@ -82,6 +83,7 @@ class FakeCollector final : public kernels::Collector {
     ++control_.commits;
   }
   absl::Status CanLaunch() const override {
+    if (lost_) return absl::DataLossError("the device is lost");
     const bool curiosity = options_.settings.curiosity_max == 0.0f || committed_[2];
     return committed_[0] && committed_[1] && curiosity
                ? absl::OkStatus()
@@ -90,6 +92,10 @@ class FakeCollector final : public kernels::Collector {
   absl::Status Launch(const kernels::LaunchRequest& request, kernels::Batch& batch) override {
     control_.PassGate();
     ++control_.launches;
+    if (control_.lose_device) {
+      lost_ = true;
+      return absl::DataLossError("the device is lost");
+    }
     if (control_.fail_launches > 0) {
       --control_.fail_launches;
       return absl::InternalError("the launch was lost");
@@ -111,9 +117,10 @@ class FakeCollector final : public kernels::Collector {
   FakeControl& control_;
   kernels::CollectorInfo info_;
   std::array<bool, 3> committed_{};
+  bool lost_ = false;
 };
 
-inline MakeCollector MakeFakes(FakeControl& control) {
+inline kernels::CollectorFactory MakeFakes(FakeControl& control) {
   return [&control](const kernels::CollectorOptions& options)
              -> absl::StatusOr<std::unique_ptr<kernels::Collector>> {
     return std::make_unique<FakeCollector>(options, control);

@@ -107,7 +107,7 @@ void AddCollect(CLI::App& app, Selected& selected) {
   command->add_option("--out", flags->out, "folder for POLICY-RUN-SEQUENCE.safetensors");
   command->add_option("--epsilon", flags->local.epsilon, "exploration, without an actor (0)");
   command->add_option("--seed", flags->local.seed, "run seed, without an actor (0)");
-  command->add_option("--threads", flags->local.threads, "of the executor; 0: all there are");
+  flags->local.executor.AddTo(*command);
   command->add_flag("--summary", flags->summary, "statistics over all launches");
   command->add_flag("--json", flags->json, "the statistics as JSON");
   flags->tls = std::make_unique<config::ConfigFlags>(*command, flags->actor.tls,

@@ -44,7 +44,7 @@ absl::Status CollectLocally(const LocalSource& source, uint64_t launches, const 
   options.architecture = inputs.weights.online.architecture;
   options.episodes = environment.episodes();
   options.steps = environment.steps();
-  options.threads = source.threads;
+  options.precision = source.executor.precision;
   options.market = {.features = dataset.features().data(),
                     .targets = dataset.targets().data(),
                     .last = dataset.last().data(),
@@ -58,7 +58,8 @@ absl::Status CollectLocally(const LocalSource& source, uint64_t launches, const 
         base::StrCat(source.weights, ": has no curiosity weights, which curiosity_max = ",
                      options.settings.curiosity_max, " needs; give --curiosity_max 0"));
   }
-  VIXEN_ASSIGN_OR_RETURN(const auto collector, kernels::MakeCpuCollector(options));
+  VIXEN_ASSIGN_OR_RETURN(const kernels::ChosenExecutor chosen, source.executor.Choose());
+  VIXEN_ASSIGN_OR_RETURN(const auto collector, chosen.make(options));
   VIXEN_RETURN_IF_ERROR(CommitAll(inputs, with_curiosity, *collector));
 
   codec::RecordedBatch recorded{.batch = kernels::Batch(options.episodes, options.steps, true)};

@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "proto/codec/recorded_batch.h"
+#include "tool/executor_flags.h"
 #include "vixen/v1/config.pb.h"
 
 namespace vixen::tool {
@@ -31,10 +32,10 @@ struct LocalSource {
   v1::EnvironmentSettings environment;  // effective
   float epsilon = 0;
   uint64_t seed = 0;  // the run seed used, as it is
-  int threads = 0;
+  ExecutorFlags executor;
 };
 
-// Runs `launches` launches of the CPU executor in this process.
+// Runs `launches` launches of an executor in this process.
 absl::Status CollectLocally(const LocalSource& source, uint64_t launches, const BatchSink& sink);
 
 }  // namespace vixen::tool
