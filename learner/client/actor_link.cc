@@ -21,7 +21,8 @@ constexpr std::chrono::milliseconds kInfoDeadline{5000};
 ActorLink::ActorLink(LinkOptions options, std::shared_ptr<grpc::Channel> channel,
                      const RunBook& book, EventQueue& events)
     : options_(std::move(options)),
-      stub_(v1::Actor::NewStub(std::move(channel))),
+      channel_(std::move(channel)),
+      stub_(v1::Actor::NewStub(channel_)),
       book_(book),
       events_(events) {}
 
@@ -69,14 +70,14 @@ absl::Status ActorLink::Session() {
     if (stop_.stopped()) return absl::CancelledError("stopping");
     context_ = &context;
   }
-  std::unique_ptr<Stream> stream = stub_->Collect(&context);
-  const absl::Status read = ReadAll(*stream, info);
+  Stream stream(*channel_, context);
+  const absl::Status read = ReadAll(stream, info);
   {
     std::lock_guard lock(mutex_);
     stream_ = nullptr;
   }
   if (!read.ok()) context.TryCancel();
-  const grpc::Status finished = stream->Finish();
+  const grpc::Status finished = stream.Finish();
   {
     std::lock_guard lock(mutex_);
     context_ = nullptr;
@@ -97,8 +98,10 @@ absl::Status ActorLink::ReadAll(Stream& stream, const v1::GetInfoResponse& info)
   for (const v1::RunRanges& ranges : book_.Held(options_.address)) *open.add_held() = ranges;
   if (!stream.Write(request)) return absl::OkStatus();
 
+  grpc::ByteBuffer message;
   v1::CollectResponse response;
-  if (!stream.Read(&response)) return absl::OkStatus();
+  if (!stream.Read(message)) return absl::OkStatus();
+  VIXEN_RETURN_IF_ERROR(transport::Parse(message, response));
   if (!response.has_opened()) {
     return absl::InvalidArgumentError(
         absl::StrCat("actor ", options_.address, ": the stream's first message is not `opened`"));
@@ -118,11 +121,12 @@ absl::Status ActorLink::ReadAll(Stream& stream, const v1::GetInfoResponse& info)
   if (!events_.Push(StreamOpened{options_.actor, session_, info, opened})) {
     return absl::CancelledError("stopping");
   }
-  while (stream.Read(&response)) {
+  while (stream.Read(message)) {
+    absl::StatusOr<std::optional<codec::DecodedBatch>> decoded =
+        transport::AddTo(*decoder, message, response);
     if (response.has_notice()) {
       spdlog::info("actor {}: {}", options_.address, response.notice().text());
     }
-    absl::StatusOr<std::optional<codec::DecodedBatch>> decoded = decoder->Add(response);
     if (!decoded.ok()) {
       return absl::Status(decoded.status().code(), absl::StrCat("actor ", options_.address, ": ",
                                                                 decoded.status().message()));

@@ -14,6 +14,7 @@
 #include "learner/client/backoff.h"
 #include "learner/client/event.h"
 #include "learner/client/run_book.h"
+#include "proto/transport/collect_call.h"
 #include "vixen/v1/actor.grpc.pb.h"
 
 namespace vixen::learner {
@@ -54,7 +55,7 @@ class ActorLink {
   void Stop();
 
  private:
-  using Stream = grpc::ClientReaderWriter<v1::CollectRequest, v1::CollectResponse>;
+  using Stream = transport::CollectCall;
 
   void Run();
   // One connection from GetInfo to the stream's end.
@@ -63,6 +64,7 @@ class ActorLink {
   bool Write(const v1::CollectRequest& request);
 
   const LinkOptions options_;
+  const std::shared_ptr<grpc::Channel> channel_;
   const std::unique_ptr<v1::Actor::Stub> stub_;
   const RunBook& book_;
   EventQueue& events_;

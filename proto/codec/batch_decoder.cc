@@ -67,9 +67,11 @@ absl::StatusOr<std::optional<DecodedBatch>> BatchDecoder::Add(const v1::CollectR
     case v1::CollectResponse::kHeader:
       VIXEN_RETURN_IF_ERROR(Begin(response.header()));
       return std::nullopt;
-    case v1::CollectResponse::kChunk:
-      VIXEN_RETURN_IF_ERROR(AddChunk(response.chunk().offset(), AsBytes(response.chunk().data())));
+    case v1::CollectResponse::kChunk: {
+      const std::span<const std::byte> data = AsBytes(response.chunk().data());
+      VIXEN_RETURN_IF_ERROR(AddChunk(response.chunk().offset(), {&data, 1}));
       return std::nullopt;
+    }
     case v1::CollectResponse::kTrailer: {
       VIXEN_ASSIGN_OR_RETURN(DecodedBatch batch, Finish(response.trailer()));
       return std::optional<DecodedBatch>(std::move(batch));
@@ -166,21 +168,34 @@ void BatchDecoder::PrepareTargets() {
   crc32c_ = 0;
 }
 
-absl::Status BatchDecoder::AddChunk(uint64_t offset, std::span<const std::byte> data) {
-  if (failed_) return absl::FailedPreconditionError("the stream was refused before");
-  failed_ = true;
+absl::Status BatchDecoder::CheckChunk(uint64_t offset, uint64_t bytes) const {
   if (!current_) return absl::InvalidArgumentError("a chunk came before a header");
   if (offset != received_) return Wrong("chunk.offset", offset, received_);
-  if (data.empty()) return absl::InvalidArgumentError("chunk.data is empty");
-  if (opened_.chunk_bytes() != 0 && data.size() > opened_.chunk_bytes()) {
+  if (bytes == 0) return absl::InvalidArgumentError("chunk.data is empty");
+  if (opened_.chunk_bytes() != 0 && bytes > opened_.chunk_bytes()) {
     return absl::InvalidArgumentError(base::StrCat(
-        "chunk.data has ", data.size(), " bytes, opened.chunk_bytes is ", opened_.chunk_bytes()));
+        "chunk.data has ", bytes, " bytes, opened.chunk_bytes is ", opened_.chunk_bytes()));
   }
-  if (data.size() > payload_bytes_ - received_) {
-    return absl::InvalidArgumentError(base::StrCat("chunk of ", data.size(), " bytes at ", offset,
+  if (bytes > payload_bytes_ - received_) {
+    return absl::InvalidArgumentError(base::StrCat("chunk of ", bytes, " bytes at ", offset,
                                                    " goes beyond the payload's ", payload_bytes_));
   }
-  failed_ = false;
+  return absl::OkStatus();
+}
+
+absl::Status BatchDecoder::AddChunk(uint64_t offset,
+                                    std::span<const std::span<const std::byte>> pieces) {
+  if (failed_) return absl::FailedPreconditionError("the stream was refused before");
+  uint64_t bytes = 0;
+  for (const std::span<const std::byte> piece : pieces) bytes += piece.size();
+  const absl::Status checked = CheckChunk(offset, bytes);
+  failed_ = !checked.ok();
+  if (failed_) return checked;
+  for (const std::span<const std::byte> piece : pieces) Take(piece);
+  return absl::OkStatus();
+}
+
+void BatchDecoder::Take(std::span<const std::byte> data) {
   crc32c_ = base::ExtendCrc32c(crc32c_, data);
   received_ += data.size();
   while (!data.empty()) {
@@ -194,7 +209,6 @@ absl::Status BatchDecoder::AddChunk(uint64_t offset, std::span<const std::byte> 
       target_offset_ = 0;
     }
   }
-  return absl::OkStatus();
 }
 
 void BatchDecoder::Widen() {

@@ -44,7 +44,9 @@ class BatchDecoder {
 
   // The same in parts, for callers that parse the chunks' bytes themselves.
   absl::Status Begin(const v1::BatchHeader& header);
-  absl::Status AddChunk(uint64_t offset, std::span<const std::byte> data);
+  // `pieces` is the chunk's data in order, wherever it lies: each byte is copied once, to its
+  // column.
+  absl::Status AddChunk(uint64_t offset, std::span<const std::span<const std::byte>> pieces);
   absl::StatusOr<DecodedBatch> Finish(const v1::BatchTrailer& trailer);
 
   const ColumnLayout& layout() const { return layout_; }
@@ -59,7 +61,9 @@ class BatchDecoder {
   BatchDecoder(const v1::Opened& opened, ColumnLayout layout, std::string settings_sha256)
       : opened_(opened), layout_(std::move(layout)), settings_sha256_(std::move(settings_sha256)) {}
   absl::Status CheckHeader(const v1::BatchHeader& header) const;
+  absl::Status CheckChunk(uint64_t offset, uint64_t bytes) const;
   void PrepareTargets();
+  void Take(std::span<const std::byte> data);
   void Widen();
   std::span<std::byte> Destination(const WireColumn& column);
 

@@ -9,6 +9,7 @@
 #include "base/str_cat.h"
 #include "proto/codec/batch_decoder.h"
 #include "proto/config/settings.h"
+#include "proto/transport/collect_call.h"
 #include "tool/actor_channel.h"
 #include "tool/collect/sources.h"
 #include "vixen/v1/actor.grpc.pb.h"
@@ -16,7 +17,7 @@
 namespace vixen::tool {
 namespace {
 
-using Stream = grpc::ClientReaderWriter<v1::CollectRequest, v1::CollectResponse>;
+using Stream = transport::CollectCall;
 
 constexpr uint64_t kMostAhead = 2;  // launches in flight beside the one that is read
 
@@ -63,10 +64,12 @@ absl::Status TakeBatches(const v1::Encoding& encoding, uint64_t launches, const 
                          uint64_t& taken, Stream& stream) {
   std::optional<codec::BatchDecoder> decoder;
   v1::Opened opened;
+  grpc::ByteBuffer message;
   v1::CollectResponse response;
   uint64_t credited = std::min(launches, kMostAhead);
-  while (taken < launches && stream.Read(&response)) {
+  while (taken < launches && stream.Read(message)) {
     if (!decoder) {
+      VIXEN_RETURN_IF_ERROR(transport::Parse(message, response));
       if (!response.has_opened())
         return absl::InvalidArgumentError("the stream begins without opened");
       opened = response.opened();
@@ -74,7 +77,8 @@ absl::Status TakeBatches(const v1::Encoding& encoding, uint64_t launches, const 
       GiveCredit(static_cast<int64_t>(credited), stream);
       continue;
     }
-    VIXEN_ASSIGN_OR_RETURN(std::optional<codec::DecodedBatch> decoded, decoder->Add(response));
+    VIXEN_ASSIGN_OR_RETURN(std::optional<codec::DecodedBatch> decoded,
+                           transport::AddTo(*decoder, message, response));
     if (!decoded) continue;
     const codec::RecordedBatch recorded = codec::RecordOf(std::move(*decoded), opened);
     VIXEN_RETURN_IF_ERROR(sink(recorded));
@@ -96,20 +100,17 @@ absl::Status CollectFromActor(const ActorSource& source, uint64_t launches, cons
   VIXEN_ASSIGN_OR_RETURN(const v1::Encoding encoding, EncodingFor(source, *stub));
 
   grpc::ClientContext context;
-  const auto stream = stub->Collect(&context);
-  Open(source, encoding, *stream);
+  Stream stream(*channel, context);
+  Open(source, encoding, stream);
   uint64_t taken = 0;
-  const absl::Status status = TakeBatches(encoding, launches, sink, taken, *stream);
+  const absl::Status status = TakeBatches(encoding, launches, sink, taken, stream);
   if (!status.ok()) {
     context.TryCancel();
-    stream->Finish();
+    stream.Finish();
     return status;
   }
-  stream->WritesDone();
-  v1::CollectResponse rest;
-  while (stream->Read(&rest)) {
-  }
-  VIXEN_RETURN_IF_ERROR(FromGrpc(stream->Finish(), "Collect", source.address));
+  stream.WritesDone();
+  VIXEN_RETURN_IF_ERROR(FromGrpc(stream.Finish(), "Collect", source.address));
   if (taken < launches) {
     return absl::UnavailableError(base::StrCat("the actor at ", source.address,
                                                " ended the stream after ", taken, " of ", launches,
