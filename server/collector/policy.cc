@@ -25,7 +25,8 @@ Policy::Policy(const Run& run, std::string policy_name, PolicyMetrics policy_met
 std::string Policy::WaitingFor() const {
   const std::string missing = weights.Missing();
   if (!missing.empty()) return base::StrCat("weights: ", missing);
-  return delivery.HasCredit() ? "" : "credit";
+  if (!delivery.HasCredit()) return "credit";
+  return delivery.CanReserve() ? "" : "consumers";
 }
 
 absl::Status CheckName(std::string_view what, std::string_view name) {

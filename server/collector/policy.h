@@ -32,7 +32,8 @@ struct Policy {
   PolicyWeights weights;
   std::atomic<uint64_t> launches = 0;  // next launch number
 
-  // "credit", "weights: target", or "" while it can launch.
+  // "weights: target", "credit", "consumers" (they have credit, but retain_batches wait for them
+  // already), or "" while it can launch.
   std::string WaitingFor() const;
 };
 

@@ -60,6 +60,7 @@ ActorMetrics::ActorMetrics(std::string_view executor, std::string_view device)
                       .Register(registry);
   waiting_credit = &waiting.Add({{"cause", "credit"}});
   waiting_weights = &waiting.Add({{"cause", "weights"}});
+  waiting_consumers = &waiting.Add({{"cause", "consumers"}});
   busy = &BuildCounter()
               .Name("vixen_collector_busy_seconds_total")
               .Help("Time inside launches")

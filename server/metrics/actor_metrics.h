@@ -50,6 +50,7 @@ class ActorMetrics {
 
   prometheus::Counter* waiting_credit = nullptr;
   prometheus::Counter* waiting_weights = nullptr;
+  prometheus::Counter* waiting_consumers = nullptr;  // they have credit, and do not take
   prometheus::Counter* busy = nullptr;
   prometheus::Gauge* streams = nullptr;
   prometheus::Counter* streams_opened = nullptr;

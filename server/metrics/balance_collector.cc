@@ -36,6 +36,7 @@ std::vector<prometheus::MetricFamily> BalanceCollector::Collect() const {
           {"retained", sheet.retained},
           {"dropped_retained_overflow", sheet.dropped_overflow},
           {"dropped_lost_with_consumer", sheet.dropped_lost},
+          {"dropped_slow_consumer", sheet.dropped_slow},
           {"not_offered", sheet.not_offered},
       };
       for (const auto& [state, tally] : states) {

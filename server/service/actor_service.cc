@@ -82,6 +82,7 @@ v1::GetBalanceResponse BalanceOf(const ActorState& state, const std::string& pol
       SetAmount(sheet.not_offered, *message.mutable_not_offered());
       SetAmount(sheet.dropped_overflow, (*message.mutable_dropped())["retained_overflow"]);
       SetAmount(sheet.dropped_lost, (*message.mutable_dropped())["lost_with_consumer"]);
+      SetAmount(sheet.dropped_slow, (*message.mutable_dropped())["slow_consumer"]);
     }
   }
   return response;

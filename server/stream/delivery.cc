@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/stream/delivery.h"
 
+#include <algorithm>
 #include <type_traits>
 
 #include "base/status_macros.h"
@@ -173,12 +174,11 @@ bool Delivery::Idle(StreamId id) const {
 
 std::optional<Delivery::Ticket> Delivery::Reserve() {
   std::lock_guard lock(mutex_);
-  if (stopped_) return std::nullopt;
+  if (stopped_ || !CanReserveLocked()) return std::nullopt;
   Ticket ticket;
   for (auto& [name, group] : groups_) {
     if (const std::optional<StreamId> id = group->Reserve()) ticket.reserved[group.get()] = *id;
   }
-  if (ticket.reserved.empty()) return std::nullopt;
   return ticket;
 }
 
@@ -213,6 +213,16 @@ bool Delivery::HasCredit() const {
   return false;
 }
 
+bool Delivery::CanReserveLocked() const {
+  return std::any_of(groups_.begin(), groups_.end(),
+                     [](const auto& entry) { return entry.second->CanReserve(); });
+}
+
+bool Delivery::CanReserve() const {
+  std::lock_guard lock(mutex_);
+  return CanReserveLocked();
+}
+
 size_t Delivery::streams() const {
   std::lock_guard lock(mutex_);
   return streams_.size();
@@ -238,6 +248,7 @@ std::vector<Sheet> Delivery::Sheets() const {
                       .retained = ledger.tally(Place::kRetained),
                       .dropped_overflow = ledger.tally(Place::kDroppedOverflow),
                       .dropped_lost = ledger.tally(Place::kDroppedLost),
+                      .dropped_slow = ledger.tally(Place::kDroppedSlow),
                       .not_offered = ledger.tally(Place::kNotOffered)});
   }
   return sheets;

@@ -39,11 +39,11 @@ struct OpenedStream {
 };
 
 // The books of one group at one moment. offered = durable + acknowledged + in_flight + retained +
-// dropped_overflow + dropped_lost.
+// dropped_overflow + dropped_lost + dropped_slow.
 struct Sheet {
   std::string group;
   Tally offered, durable, acknowledged, in_flight, retained;
-  Tally dropped_overflow, dropped_lost, not_offered;
+  Tally dropped_overflow, dropped_lost, dropped_slow, not_offered;
 };
 
 // Who gets which batch of one policy, and what became of it: groups with competing consumers,
@@ -51,7 +51,8 @@ struct Sheet {
 // block for long. Statuses are those of the Collect grammar (actor.proto).
 class Delivery {
  public:
-  // One launch's credit: which stream of which group pays for it.
+  // One launch's credit: which stream of which group pays for it; kNobody for a group that has
+  // credit but is too slow to be given this batch.
   struct Ticket {
     std::map<Group*, StreamId> reserved;
   };
@@ -84,6 +85,8 @@ class Delivery {
   uint64_t next_sequence() const;
 
   bool HasCredit() const;
+  // Whether Reserve would give a ticket: some group has credit and is not behind.
+  bool CanReserve() const;
   size_t streams() const;
   // For draining: as StopCredit on every stream, also on those that open later.
   void StopAllCredit();
@@ -91,6 +94,7 @@ class Delivery {
 
  private:
   Group* Find(StreamId id) const;
+  bool CanReserveLocked() const;
   std::vector<std::function<void()>> CollectWakes();
   // Runs `change` under the lock, then wakes whom it concerns.
   template <typename Change>

@@ -80,7 +80,7 @@ void Group::Close(StreamId id) {
   streams_.erase(found);
   for (auto& [sequence, kept] : kept_) {
     if (kept.stream != id) continue;
-    kept.stream = 0;
+    kept.stream = kNobody;
     SequenceRecord record = *ledger_.Find(sequence);
     record.place = Place::kRetained;
     record.consumer = 0;
@@ -162,6 +162,7 @@ absl::Status Group::Acknowledge(StreamId id, uint64_t sequence) {
     case Place::kAcknowledged:
     case Place::kDurable:
     case Place::kDroppedLost:
+    case Place::kDroppedSlow:
       break;
   }
   return absl::OkStatus();
@@ -241,15 +242,17 @@ uint64_t Group::Backlog() const {
 }
 
 std::optional<StreamId> Group::Reserve() {
-  if (Backlog() >= retain_batches_) return std::nullopt;
-  StreamId id = 0;
+  StreamId id = kNobody;
   Stream* stream = StreamWithCredit(&id);
   if (stream == nullptr) return std::nullopt;
+  if (Backlog() >= retain_batches_) return kNobody;
   --stream->credit;
   ++stream->reserved;
   stream->last_served = ++served_;
   return id;
 }
+
+bool Group::CanReserve() const { return HasCredit() && Backlog() < retain_batches_; }
 
 void Group::ReturnReservation(StreamId id) {
   const auto found = streams_.find(id);
@@ -265,6 +268,10 @@ void Group::Publish(std::optional<StreamId> reserved_by,
                     const std::shared_ptr<const FinishedBatch>& batch) {
   if (!reserved_by) {
     ledger_.Append({.place = Place::kNotOffered, .rows = batch->rows()});
+    return;
+  }
+  if (*reserved_by == kNobody) {
+    ledger_.Append({.place = Place::kDroppedSlow, .rows = batch->rows()});
     return;
   }
   const uint64_t sequence = batch->sequence();
@@ -288,8 +295,8 @@ void Group::Settle() {
 
 void Group::AssignWaiting() {
   for (auto& [sequence, kept] : kept_) {
-    if (kept.stream != 0) continue;
-    StreamId id = 0;
+    if (kept.stream != kNobody) continue;
+    StreamId id = kNobody;
     Stream* stream = StreamWithCredit(&id);
     if (stream == nullptr) return;
     --stream->credit;
@@ -302,8 +309,9 @@ void Group::AssignWaiting() {
 
 void Group::EnforceRetention() {
   while (kept_.size() > retain_batches_) {
-    const auto waiting = std::find_if(kept_.begin(), kept_.end(),
-                                      [](const auto& entry) { return entry.second.stream == 0; });
+    const auto waiting = std::find_if(kept_.begin(), kept_.end(), [](const auto& entry) {
+      return entry.second.stream == kNobody;
+    });
     if (waiting != kept_.end()) {
       SequenceRecord record = *ledger_.Find(waiting->first);
       record.place = Place::kDroppedOverflow;

@@ -16,7 +16,8 @@
 
 namespace vixen::server {
 
-using StreamId = uint64_t;  // 0 is nobody
+using StreamId = uint64_t;
+inline constexpr StreamId kNobody = 0;
 
 struct SequenceRange {
   uint64_t first = 0;
@@ -63,10 +64,13 @@ class Group {
   std::optional<Outgoing> Take(StreamId id);
   bool Idle(StreamId id) const;
 
-  // One credit of some stream for the launch that begins; nobody when there is no credit, or when
-  // so much waits already that another batch would be above retain_batches.
+  // One credit of some stream for the launch that begins. nullopt: there is no credit. kNobody:
+  // there is, but so much waits already that another batch would be above retain_batches.
   std::optional<StreamId> Reserve();
+  // Whether Reserve would find a stream.
+  bool CanReserve() const;
   void ReturnReservation(StreamId id);
+  // `reserved_by` as Reserve answered when the launch began.
   void Publish(std::optional<StreamId> reserved_by,
                const std::shared_ptr<const FinishedBatch>& batch);
 
@@ -87,7 +91,7 @@ class Group {
   struct Kept {
     std::shared_ptr<const FinishedBatch> batch;
     uint32_t deliveries = 0;
-    StreamId stream = 0;  // assigned to or in flight on; 0: waiting for the group
+    StreamId stream = kNobody;  // assigned to or in flight on; kNobody: waiting for the group
   };
 
   uint32_t ConsumerIndex(const std::string& consumer);

@@ -5,6 +5,33 @@
 #include <iterator>
 
 namespace vixen::server {
+namespace {
+
+bool IsFinal(Place place) {
+  switch (place) {
+    case Place::kNotOffered:
+    case Place::kDurable:
+    case Place::kDroppedLost:
+    case Place::kDroppedSlow:
+      return true;
+    case Place::kRetained:
+    case Place::kInFlight:
+    case Place::kAcknowledged:
+    case Place::kDroppedOverflow:
+      return false;
+  }
+  return false;
+}
+
+}  // namespace
+
+void SequenceLedger::Enter(SequenceRecord record, uint64_t batches, SequenceRecord& kept) {
+  Count(record, batches, true);
+  kept = record;
+  if (!IsFinal(record.place)) return;
+  kept.rows = 0;
+  kept.consumer = 0;
+}
 
 void SequenceLedger::Count(const SequenceRecord& record, uint64_t batches, bool add) {
   Tally& tally = tallies_[static_cast<size_t>(record.place)];
@@ -14,16 +41,17 @@ void SequenceLedger::Count(const SequenceRecord& record, uint64_t batches, bool 
 }
 
 void SequenceLedger::Append(const SequenceRecord& record) {
-  Count(record, 1, true);
+  SequenceRecord kept;
+  Enter(record, 1, kept);
   if (record.place != Place::kNotOffered) {
     ++offered_.batches;
     offered_.rows += record.rows;
   }
   const uint64_t sequence = next_++;
-  if (!runs_.empty() && runs_.rbegin()->second.record == record) {
+  if (!runs_.empty() && runs_.rbegin()->second.record == kept) {
     runs_.rbegin()->second.last = sequence;
   } else {
-    runs_.emplace_hint(runs_.end(), sequence, Run{sequence, record});
+    runs_.emplace_hint(runs_.end(), sequence, Run{sequence, kept});
   }
 }
 
@@ -70,8 +98,7 @@ void SequenceLedger::Update(uint64_t first, uint64_t last,
   for (auto run = runs_.find(first); run != runs_.end() && run->first <= last; ++run) {
     const uint64_t batches = run->second.last - run->first + 1;
     Count(run->second.record, batches, false);
-    run->second.record = change(run->second.record);
-    Count(run->second.record, batches, true);
+    Enter(change(run->second.record), batches, run->second.record);
   }
   JoinAround(first, last);
 }

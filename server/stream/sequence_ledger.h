@@ -11,21 +11,22 @@ namespace vixen::server {
 
 // Where a batch of a policy is, seen from one group.
 enum class Place : uint8_t {
-  kNotOffered,       // launched while the group had no credit; outside the sum
+  kNotOffered,       // launched while the group had no credit; outside the sum; final
   kRetained,         // here, waiting to be sent (again)
   kInFlight,         // sent, not acknowledged
   kAcknowledged,     // inserted by a consumer
-  kDurable,          // in a consumer's checkpoint
-  kDroppedOverflow,  // retain_batches
-  kDroppedLost,      // acknowledged, then lost with its consumer
+  kDurable,          // in a consumer's checkpoint; final
+  kDroppedOverflow,  // retain_batches, after it was offered
+  kDroppedLost,      // acknowledged, then lost with its consumer; final
+  kDroppedSlow,      // the group had credit, but retain_batches waited for it already; final
 };
-inline constexpr size_t kPlaces = 7;
+inline constexpr size_t kPlaces = 8;
 
 struct SequenceRecord {
   Place place = Place::kNotOffered;
   bool sent = false;      // at least once, to anyone of the group
   uint32_t consumer = 0;  // who has it in flight or acknowledged it; 0: nobody
-  uint64_t rows = 0;
+  uint64_t rows = 0;      // 0 in a final place: only the tally knows them
 
   friend bool operator==(const SequenceRecord&, const SequenceRecord&) = default;
 };
@@ -38,8 +39,9 @@ struct Tally {
 };
 
 // The books of one group: the place of every sequence since the group began, kept as runs of equal
-// records, so that memory follows the number of changes and not the number of batches. Tallies are
-// carried along with every change. Not thread-safe.
+// records. A record in a final place keeps neither rows nor consumer, so that such records are
+// equal and what is durable costs no memory, however many batches passed and whoever took them.
+// Tallies are carried along with every change. Not thread-safe.
 class SequenceLedger {
  public:
   explicit SequenceLedger(uint64_t first) : first_(first), next_(first) {}
@@ -73,6 +75,8 @@ class SequenceLedger {
   void SplitAt(uint64_t sequence);
   void JoinAround(uint64_t first, uint64_t last);
   void Count(const SequenceRecord& record, uint64_t batches, bool add);
+  // Counts the batches of the run into their new place, and keeps of the record what still matters.
+  void Enter(SequenceRecord record, uint64_t batches, SequenceRecord& kept);
 
   uint64_t first_;
   uint64_t next_;

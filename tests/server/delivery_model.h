@@ -140,15 +140,23 @@ class ModelGroup {
     return std::nullopt;
   }
 
+  bool CanReserve() { return Richest() != nullptr && Backlog() < retain_; }
+
+  // As Group::Reserve: nullopt without credit, kNobody when too much waits.
   std::optional<StreamId> Reserve() {
-    uint64_t backlog = 0;
-    for (const Item& item : items) backlog += item.place == Place::kRetained ? 1 : 0;
-    for (const Stream& stream : streams) backlog += stream.reserved;
     Stream* best = Richest();
-    if (backlog >= retain_ || best == nullptr) return std::nullopt;
+    if (best == nullptr) return std::nullopt;
+    if (Backlog() >= retain_) return kNobody;
     Pay(*best);
     ++best->reserved;
     return best->id;
+  }
+
+  uint64_t Backlog() const {
+    uint64_t backlog = 0;
+    for (const Item& item : items) backlog += item.place == Place::kRetained ? 1 : 0;
+    for (const Stream& stream : streams) backlog += static_cast<uint64_t>(stream.reserved);
+    return backlog;
   }
 
   void Return(StreamId id) {
@@ -161,7 +169,9 @@ class ModelGroup {
 
   void Publish(std::optional<StreamId> reserved_by, uint64_t sequence, uint64_t rows) {
     Item item{sequence, rows, Place::kNotOffered};
-    if (reserved_by) {
+    if (reserved_by == kNobody) {
+      item.place = Place::kDroppedSlow;
+    } else if (reserved_by) {
       item.place = Place::kRetained;
       item.copy = true;
       if (Stream* stream = Find(*reserved_by); stream != nullptr) {
@@ -170,7 +180,7 @@ class ModelGroup {
       }
     }
     items.push_back(item);
-    if (reserved_by) Settle();
+    if (item.copy) Settle();
   }
 
   Tally Count(Place place) const {

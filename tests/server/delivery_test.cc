@@ -168,6 +168,26 @@ TEST_F(DeliveryTest, ASlowStreamHoldsNoMoreThanTheBound) {
   EXPECT_TRUE(delivery.Reserve().has_value());
 }
 
+TEST_F(DeliveryTest, WhatASlowGroupCannotTakeIsDroppedAndCountedWhileOthersGoOn) {
+  const StreamId slow = Open("slow");
+  const StreamId quick = Open("quick", "h");
+  ASSERT_TRUE(delivery.AddCredit(slow, 8).ok());
+  for (uint64_t sequence = 0; sequence < 5; ++sequence) {
+    ASSERT_TRUE(delivery.AddCredit(quick, 1).ok());
+    Launch();
+    ASSERT_TRUE(delivery.Take(quick).has_value());
+    ASSERT_TRUE(delivery.Acknowledge(quick, kRun, sequence).ok());
+  }
+  EXPECT_EQ(Books("h").acknowledged, (Tally{5, 50}));
+  EXPECT_EQ(Books().offered, (Tally{5, 50}));
+  EXPECT_EQ(Books().retained, (Tally{3, 30}));
+  EXPECT_EQ(Books().dropped_slow, (Tally{2, 20}));
+  EXPECT_EQ(delivery.Acknowledge(slow, kRun, 4).code(), absl::StatusCode::kNotFound);
+  // Its credit was not used up by what it was not given.
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(delivery.Take(slow).has_value());
+  EXPECT_TRUE(delivery.CanReserve());
+}
+
 TEST_F(DeliveryTest, ADiscardedLaunchGivesItsCreditBackAndUsesNoSequence) {
   const StreamId a = Open("a");
   ASSERT_TRUE(delivery.AddCredit(a, 1).ok());
@@ -231,6 +251,29 @@ TEST_F(DeliveryTest, TheLedgerStaysSmallHoweverManyBatchesPass) {
   }
   EXPECT_EQ(ledger.runs(), 1u);
   EXPECT_EQ(ledger.tally(Place::kAcknowledged), (Tally{100'000, 6'400'000}));
+}
+
+TEST_F(DeliveryTest, WhatIsDurableCostsNoMemoryWhoeverTookItAndHoweverManyRowsItHas) {
+  SequenceLedger ledger(0);
+  for (uint64_t i = 0; i < 10'000; ++i) {
+    ledger.Append({.place = Place::kRetained, .rows = 1 + i % 7});
+    SequenceRecord record = *ledger.Find(i);
+    record = {.place = Place::kAcknowledged,
+              .sent = true,
+              .consumer = 1 + static_cast<uint32_t>(i % 3),
+              .rows = record.rows};
+    ledger.Set(i, record);
+  }
+  const Tally before = ledger.tally(Place::kAcknowledged);
+  EXPECT_EQ(ledger.runs(), 10'000u);
+  ledger.Update(0, 9'999, [](SequenceRecord record) {
+    record.place = Place::kDurable;
+    return record;
+  });
+  EXPECT_EQ(ledger.runs(), 1u);
+  EXPECT_EQ(ledger.tally(Place::kDurable), before);
+  EXPECT_EQ(ledger.tally(Place::kAcknowledged), (Tally{0, 0}));
+  EXPECT_EQ(ledger.offered(), before);
 }
 
 TEST_F(DeliveryTest, ThreadsOnBothSidesKeepTheBooksExact) {
