@@ -35,7 +35,7 @@ absl::StatusOr<FirstActor> WaitForActor(const v1::LearnerConfig& config, StopFla
     absl::Status status;
     for (const std::string& address : config.actor()) {
       VIXEN_ASSIGN_OR_RETURN(std::shared_ptr<grpc::Channel> channel,
-                             MakeChannel(address, config.tls()));
+                             MakeChannel(address, config.tls(), config.keepalive_seconds()));
       FirstActor first;
       first.stub = v1::Actor::NewStub(std::move(channel));
       grpc::ClientContext context;

@@ -21,8 +21,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kMostMessageBytes = 8 << 20;
-constexpr int kKeepaliveMs = 20'000;
-constexpr int kKeepaliveTimeoutMs = 10'000;
 constexpr int kLeastPingIntervalMs = 10'000;
 constexpr std::chrono::seconds kShortCalls(1);
 constexpr std::chrono::milliseconds kLeastWait(100);
@@ -41,6 +39,18 @@ absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> Credentials(
     VIXEN_ASSIGN_OR_RETURN(options.pem_root_certs, base::ReadFile(settings.tls_ca()));
   }
   return grpc::SslServerCredentials(options);
+}
+
+// A peer that went without a word is noticed also while nothing is sent to it: without the last
+// argument gRPC asks only twice until it has data again. Peers may ask twice as often as we do.
+void AddKeepalive(double seconds, grpc::ServerBuilder& builder) {
+  const int period = static_cast<int>(seconds * 1000);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, period);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, std::max(1, period / 2));
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+                             std::min(kLeastPingIntervalMs, period / 2));
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
 }
 
 }  // namespace
@@ -100,11 +110,7 @@ absl::Status Actor::Listen(const v1::ActorConfig& config) {
   builder.RegisterService(&weights_service_);
   builder.RegisterService(&admin_service_);
   builder.SetMaxReceiveMessageSize(kMostMessageBytes);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
-  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
-                             kLeastPingIntervalMs);
+  AddKeepalive(config.stream().keepalive_seconds(), builder);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
                              static_cast<int>(setup_.run.limits.max_streams()) + 16);
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);

@@ -56,20 +56,11 @@ void ActorLink::Run() {
 
 absl::Status ActorLink::Session() {
   v1::GetInfoResponse info;
-  {
-    grpc::ClientContext context;
-    SetDeadline(context, kInfoDeadline);
-    VIXEN_RETURN_IF_ERROR(FromGrpc(stub_->GetInfo(&context, v1::GetInfoRequest(), &info),
-                                   absl::StrCat("actor ", options_.address, ": GetInfo")));
-  }
+  VIXEN_RETURN_IF_ERROR(ReadInfo(info));
   VIXEN_RETURN_IF_ERROR(options_.check(info));
 
   grpc::ClientContext context;
-  {
-    std::lock_guard lock(mutex_);
-    if (stop_.stopped()) return absl::CancelledError("stopping");
-    context_ = &context;
-  }
+  if (!SetContext(&context)) return absl::CancelledError("stopping");
   Stream stream(*channel_, context);
   const absl::Status read = ReadAll(stream, info);
   {
@@ -78,12 +69,28 @@ absl::Status ActorLink::Session() {
   }
   if (!read.ok()) context.TryCancel();
   const grpc::Status finished = stream.Finish();
-  {
-    std::lock_guard lock(mutex_);
-    context_ = nullptr;
-  }
+  SetContext(nullptr);
   if (!read.ok()) return read;
   return FromGrpc(finished, absl::StrCat("actor ", options_.address, ": Collect"));
+}
+
+bool ActorLink::SetContext(grpc::ClientContext* context) {
+  std::lock_guard lock(mutex_);
+  if (context != nullptr && stop_.stopped()) return false;
+  context_ = context;
+  return true;
+}
+
+// Waits for the connection, so that an actor that comes back is asked at once and not when the next
+// attempt is due.
+absl::Status ActorLink::ReadInfo(v1::GetInfoResponse& info) {
+  grpc::ClientContext context;
+  SetDeadline(context, kInfoDeadline);
+  context.set_wait_for_ready(true);
+  if (!SetContext(&context)) return absl::CancelledError("stopping");
+  const grpc::Status status = stub_->GetInfo(&context, v1::GetInfoRequest(), &info);
+  SetContext(nullptr);
+  return FromGrpc(status, absl::StrCat("actor ", options_.address, ": GetInfo"));
 }
 
 // OK when the stream ended by itself: Finish() knows why.

@@ -60,6 +60,9 @@ class ActorLink {
   void Run();
   // One connection from GetInfo to the stream's end.
   absl::Status Session();
+  absl::Status ReadInfo(v1::GetInfoResponse& info);
+  // The call that Stop and HalfClose may cancel. False when they were called already.
+  bool SetContext(grpc::ClientContext* context);
   absl::Status ReadAll(Stream& stream, const v1::GetInfoResponse& info);
   bool Write(const v1::CollectRequest& request);
 

@@ -32,7 +32,8 @@ class StopFlag {
   bool stopped_ = false;
 };
 
-// Waits between attempts: 0.2 s, doubling up to 5 s, back to 0.2 s after a success.
+// Waits between attempts: 0.2 s, doubling up to 1 s, back to 0.2 s after a success. An actor that
+// comes back after an outage of any length gets its learners within a second.
 class Backoff {
  public:
   void Reset() { next_ = kLeast; }
@@ -45,7 +46,7 @@ class Backoff {
 
  private:
   static constexpr std::chrono::milliseconds kLeast{200};
-  static constexpr std::chrono::milliseconds kMost{5000};
+  static constexpr std::chrono::milliseconds kMost{1000};
   std::chrono::milliseconds next_ = kLeast;
 };
 

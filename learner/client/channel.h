@@ -15,11 +15,12 @@
 
 namespace vixen::learner {
 
-// A channel to `address` (HOST:PORT) with this project's limits: 8 MiB messages, keepalive 20 s /
-// 10 s, reconnects after 0.2 … 5 s. Each call gives a connection of its own, so that weights do not
+// A channel to `address` (HOST:PORT) with this project's limits: 8 MiB messages, keepalive (half of
+// it for the answer), reconnects after 0.2 … 1 s. Each call gives a connection of its own, so that weights do not
 // queue behind batches. A non-loopback address without TLS is a usage error unless `insecure`.
 absl::StatusOr<std::shared_ptr<grpc::Channel>> MakeChannel(const std::string& address,
-                                                           const v1::TlsSettings& tls);
+                                                           const v1::TlsSettings& tls,
+                                                           double keepalive_seconds = 20);
 
 absl::Status FromGrpc(const grpc::Status& status, const std::string& what);
 

@@ -12,10 +12,12 @@ absl::StatusOr<std::unique_ptr<Actors>> Actors::Create(const Plan& plan, const R
                                                        EventQueue& events) {
   std::unique_ptr<Actors> actors(new Actors(events));
   for (const std::string& address : plan.config.actor()) {
-    VIXEN_ASSIGN_OR_RETURN(std::shared_ptr<grpc::Channel> batches,
-                           MakeChannel(address, plan.config.tls()));
-    VIXEN_ASSIGN_OR_RETURN(std::shared_ptr<grpc::Channel> weights,
-                           MakeChannel(address, plan.config.tls()));
+    VIXEN_ASSIGN_OR_RETURN(
+        std::shared_ptr<grpc::Channel> batches,
+        MakeChannel(address, plan.config.tls(), plan.config.keepalive_seconds()));
+    VIXEN_ASSIGN_OR_RETURN(
+        std::shared_ptr<grpc::Channel> weights,
+        MakeChannel(address, plan.config.tls(), plan.config.keepalive_seconds()));
     const size_t number = actors->actors_.size();
     LinkOptions link{
         .actor = number,

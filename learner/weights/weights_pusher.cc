@@ -114,6 +114,8 @@ absl::Status WeightsPusher::Push(const WeightsPart& part) {
                                         " weights version ", part.version);
   grpc::ClientContext context;
   SetDeadline(context, kPushDeadline);
+  // An actor that comes back gets its weights at once, not when the next attempt is due.
+  context.set_wait_for_ready(true);
   {
     std::lock_guard lock(mutex_);
     if (stop_.stopped()) return absl::CancelledError("stopping");
