@@ -1,63 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """A stock grpcio client against the real actor: push weights, take a batch, decode it by the docs alone.
 
-Nothing of Vixen is imported: only the .proto files, grpcio and numpy. Exits 77 (skipped) where grpcio
-is not installed; scripts/python_env.sh installs it.
+Nothing of Vixen is imported: only the .proto files, grpcio and numpy (stock_client.py).
 """
 import hashlib
-import json
 import queue
-import struct
-import subprocess
-import sys
 import tempfile
 import unittest
 
-from processes import SOURCE, Process, vixen
-
-try:
-    import grpc
-    import numpy as np
-except ImportError as error:
-    print(f"skipped: {error}")
-    sys.exit(77)
+from processes import Process, vixen
+from stock_client import actor_pb2, actor_pb2_grpc, channel_to, grpc, network, np, push, weights_pb2
 
 DTYPES = {1: np.uint8, 2: np.dtype("<u4"), 3: np.dtype("<f4"), 4: np.dtype("<f2")}
-
-
-def generate(folder):
-    protos = [f"vixen/v1/{name}.proto" for name in ("batch", "weights", "actor")]
-    subprocess.run(["protoc", "-I", SOURCE / "proto", f"--python_out={folder}", f"--grpc_out={folder}",
-                    "--plugin=protoc-gen-grpc=/usr/bin/grpc_python_plugin", *protos], check=True)
-    sys.path.insert(0, folder)
-
-
-def safetensors(tensors):
-    header, offset, blobs = {}, 0, []
-    for name, values in tensors.items():
-        blob = values.astype("<f4").tobytes()
-        header[name] = {"dtype": "F32", "shape": list(values.shape), "data_offsets": [offset, offset + len(blob)]}
-        offset += len(blob)
-        blobs.append(blob)
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    return struct.pack("<Q", len(text)) + text + b"".join(blobs)
-
-
-def network(architecture, rng):
-    state = architecture.features + 3
-    layers = {"shared_layers.0": (architecture.hidden1, state),
-              "shared_layers.1": (architecture.hidden2, architecture.hidden1),
-              "value_layers.0": (architecture.value_hidden, architecture.hidden2),
-              "value_layers.1": (1, architecture.value_hidden),
-              "advantage_layers.0": (architecture.advantage_hidden, architecture.hidden2),
-              "advantage_layers.1": (45, architecture.advantage_hidden)}
-    tensors = {}
-    for name, (outputs, inputs) in layers.items():
-        bound = inputs ** -0.5
-        tensors[name + ".weight"] = rng.uniform(-bound, bound, (outputs, inputs)).astype(np.float32)
-        tensors[name + ".bias"] = rng.uniform(-bound, bound, outputs).astype(np.float32)
-    return tensors
 
 
 def q_values(tensors, states):
@@ -73,13 +27,12 @@ class StockClient(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
-        generate(cls.folder.name)
         dataset = f"{cls.folder.name}/b2.safetensors"
         vixen("synth", "b2", "--bars", 4000, "--seed", 5, "--out", dataset)
         cls.actor = Process(cls.folder.name, "actor", "vixen-actor", "--dataset", dataset, "--listen", "127.0.0.1:0",
                             "--metrics_listen", "127.0.0.1:0", "--episodes", 8, "--steps", 32, "--curiosity_max", 0,
                             "--hidden1", 32, "--hidden2", 32, "--value_hidden", 16, "--advantage_hidden", 16)
-        cls.channel = grpc.insecure_channel(f"127.0.0.1:{cls.actor.ports()[0]}")
+        cls.channel = channel_to(cls.actor.ports()[0])
 
     @classmethod
     def tearDownClass(cls):
@@ -91,31 +44,12 @@ class StockClient(unittest.TestCase):
             cls.folder.cleanup()
         assert code == 0, f"the actor ended with {code}"
 
-    def push(self, kind, version, tensors, info, epsilon=None):
-        from vixen.v1 import weights_pb2, weights_pb2_grpc
-        image = safetensors(tensors)
-        digest = hashlib.sha256(b"".join(tensors[name].tobytes() for name in sorted(tensors))).digest()
-        header = weights_pb2.WeightsHeader(policy="p", kind=kind, version=version, architecture=info.architecture,
-                                           sha256=digest, size=len(image), epsilon=epsilon,
-                                           scaler_fingerprint=info.dataset.scaler_fingerprint)
-
-        def parts():
-            yield weights_pb2.PushWeightsRequest(header=header)
-            for start in range(0, len(image), 1 << 16):
-                yield weights_pb2.PushWeightsRequest(chunk=image[start:start + (1 << 16)])
-
-        answer = weights_pb2_grpc.WeightsStub(self.channel).PushWeights(parts(), timeout=20)
-        self.assertEqual(answer.sha256, digest)
-        self.assertEqual(answer.live_version, version)
-        return np.array(answer.probe)
-
     def test_takes_and_decodes_a_batch(self):
-        from vixen.v1 import actor_pb2, actor_pb2_grpc, weights_pb2
         actor = actor_pb2_grpc.ActorStub(self.channel)
         info = actor.GetInfo(actor_pb2.GetInfoRequest(), timeout=20)
         tensors = network(info.architecture, np.random.default_rng(3))
-        probe = self.push(weights_pb2.WEIGHTS_KIND_ONLINE, 1, tensors, info, epsilon=0.25)
-        self.push(weights_pb2.WEIGHTS_KIND_TARGET, 1, tensors, info)
+        probe = np.array(push(self.channel, info, weights_pb2.WEIGHTS_KIND_ONLINE, 1, tensors, epsilon=0.25).probe)
+        push(self.channel, info, weights_pb2.WEIGHTS_KIND_TARGET, 1, tensors)
         width = info.architecture.features + 3
         state = np.array([((j * 37 % 64) - 32) / 32 for j in range(width)])
         np.testing.assert_allclose(probe, q_values(tensors, state), atol=1e-3)
@@ -167,7 +101,6 @@ class StockClient(unittest.TestCase):
         np.testing.assert_allclose(chosen[greedy], q.max(axis=1)[greedy], atol=1e-4)
 
     def test_is_told_why_a_fingerprint_is_refused(self):
-        from vixen.v1 import actor_pb2, actor_pb2_grpc
         request = actor_pb2.CollectRequest(open=actor_pb2.Open(
             policy="p", group="python", consumer="c2", dataset_fingerprint=b"\1" * 32))
         with self.assertRaises(grpc.RpcError) as raised:

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Small actors, learners and consumers of the fault tests and benches: short launches, narrow networks."""
+import pathlib
+import socket
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "integration")]
+import books  # noqa: E402
+from consumer import Journal  # noqa: E402
+from processes import Process, vixen, wait_for  # noqa: E402
+from stock_client import actor_pb2, actor_pb2_grpc, channel_to, grpc, network, np, push, weights_pb2  # noqa: E402
+
+SMALL = {"episodes": 4, "steps": 8, "curiosity_max": 0, "hidden1": 16, "hidden2": 16, "value_hidden": 16,
+         "advantage_hidden": 16, "threads": 1, "keepalive_seconds": 1, "progress_deadline_seconds": 1}
+LEARNER = {"capacity": 20000, "min_size": 64, "samples_per_insert": 1, "batch_size": 32, "torch_threads": 1,
+           "keepalive_seconds": 1, "metrics_listen": "127.0.0.1:0", "policy": "p", "group": "g", "consumer": "c"}
+
+
+def flags(settings):
+    return [text for name, value in settings.items() for text in (f"--{name}", str(value))]
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return listener.getsockname()[1]
+
+
+class World:
+    """A folder with a dataset, an actor on a port that it keeps over restarts, and what talks to it."""
+
+    def __init__(self, folder, **settings):
+        self.folder = pathlib.Path(folder)
+        self.dataset = self.folder / "b2.safetensors"
+        if not self.dataset.exists():
+            vixen("synth", "b2", "--bars", 2000, "--seed", 5, "--out", self.dataset)
+        self.settings = {**SMALL, **settings}
+        self.port, self.actor, self.channel, self.number = free_port(), None, None, 0
+        self.children = []
+
+    def start_actor(self, **more):
+        """Starts it, or starts it again, and waits until it serves."""
+        self.number += 1
+        settings = {"dataset": self.dataset, "listen": f"127.0.0.1:{self.port}", "metrics_listen": "127.0.0.1:0",
+                    **self.settings, **more}
+        self.actor = Process(self.folder, f"actor{self.number}", "vixen-actor", *flags(settings))
+        self.children.append(self.actor)
+        self.metrics_port = self.actor.ports()[1]
+        if self.channel is not None:
+            self.channel.close()
+        self.channel = channel_to(self.port)
+        self.info = actor_pb2_grpc.ActorStub(self.channel).GetInfo(actor_pb2.GetInfoRequest(), timeout=20,
+                                                                   wait_for_ready=True)
+        return self.actor
+
+    def push(self, version=1, policy="p"):
+        tensors = network(self.info.architecture, np.random.default_rng(version))
+        for kind in (weights_pb2.WEIGHTS_KIND_TARGET, weights_pb2.WEIGHTS_KIND_ONLINE):
+            push(self.channel, self.info, kind, version, tensors, policy=policy, epsilon=0.25)
+
+    def start_learner(self, port=None, **more):
+        self.number += 1
+        settings = {"actor": f"127.0.0.1:{port or self.port}", "dataset": self.dataset, "out": self.folder / "out",
+                    **LEARNER, **more}
+        learner = Process(self.folder, f"learner{self.number}", "vixen-learner", *flags(settings))
+        self.children.append(learner)
+        return learner
+
+    def start_consumer(self, name, group="g", **more):
+        """consumer.py as a process of its own, which can be killed or frozen."""
+        settings = {"port": self.port, "group": group, "name": name, "journal": self.journal(name), **more}
+        with open(self.folder / f"{name}.log", "ab") as log:
+            child = subprocess.Popen([sys.executable, HERE / "consumer.py", *flags(settings)], stdout=log, stderr=log,
+                                     stdin=subprocess.DEVNULL)
+        self.children.append(child)
+        return child
+
+    def journal(self, name):
+        return self.folder / f"{name}.journal"
+
+    def entries(self, name):
+        return Journal.read(self.journal(name))
+
+    def sheet(self, group="g", policy="p"):
+        return books.sheet_of(self.channel, policy, group)
+
+    def metric(self, name):
+        return self.actor.metric(self.metrics_port, name)
+
+    def wait_until(self, condition, what, seconds=20):
+        """As wait_for, while the actor lives."""
+        return self.actor.wait_for(condition, what, seconds)
+
+    def reconcile(self, *names, group="g"):
+        """The group's streams are closed: both ends must agree to the row."""
+        self.wait_until(lambda: books.pair(self.sheet(group).in_flight) == (0, 0), "an end to what is in flight")
+        books.reconcile(self.sheet(group), [self.entries(name) for name in names])
+
+    def rss(self):
+        for line in pathlib.Path(f"/proc/{self.actor.child.pid}/status").read_text().splitlines():
+            if line.startswith("VmRSS:"):
+                return int(line.split()[1]) * 1024
+        return 0
+
+    def descriptors(self):
+        return len(list(pathlib.Path(f"/proc/{self.actor.child.pid}/fd").iterdir()))
+
+    def close(self):
+        if self.channel is not None:
+            self.channel.close()
+        for child in self.children:
+            child.kill()
+            if isinstance(child, subprocess.Popen):
+                child.wait()
