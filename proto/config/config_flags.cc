@@ -20,6 +20,9 @@ using google::protobuf::Message;
 // Values are kept as text by the option itself and read in Apply, after the file.
 const CLI::callback_t kKeep = [](const CLI::results_t&) { return true; };
 
+// What the option holds for a flag that was given without a value.
+constexpr char kBareFlag[] = "true";
+
 std::string Describe(const Leaf& leaf) {
   const std::string range = RangeText(leaf);
   return range.empty() ? leaf.setting().help() : StrCat(leaf.setting().help(), " (", range, ")");
@@ -42,6 +45,7 @@ CLI::Option* AddFlag(CLI::App& app, const Leaf& leaf) {
     option->expected(0)->type_name("");
   } else {
     option->type_name(TypeName(*leaf.field));
+    if (leaf.setting().has_bare()) option->expected(0, 1);
   }
   if (const std::string value = DefaultText(leaf); !value.empty()) option->default_str(value);
   option->multi_option_policy(leaf.field->is_repeated() ? CLI::MultiOptionPolicy::TakeAll
@@ -52,7 +56,10 @@ CLI::Option* AddFlag(CLI::App& app, const Leaf& leaf) {
 
 absl::Status SetFromFlag(Message& config, const Leaf& leaf, const CLI::results_t& texts) {
   Message& owner = MutableOwnerOf(config, leaf);
-  if (!leaf.field->is_repeated()) return AddValue(owner, leaf, texts.back());
+  if (!leaf.field->is_repeated()) {
+    const bool bare = leaf.setting().has_bare() && texts.back() == kBareFlag;
+    return AddValue(owner, leaf, bare ? leaf.setting().bare() : texts.back());
+  }
   owner.GetReflection()->ClearField(&owner, leaf.field);
   for (const std::string& text : texts) {
     for (const auto& part : absl::StrSplit(text, ',', absl::SkipEmpty())) {
