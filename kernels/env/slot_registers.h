@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 
 #include "kernels/env/host_device.h"
 #include "kernels/env/slot_state.h"
@@ -12,11 +13,11 @@ namespace vixen::kernels {
 
 // The window where it is.
 struct SlotWindow {
-  uint8_t* categories;  // [kDiversityWindow]
+  uint8_t* categories;  // [kDiversityWindow], at a multiple of 4 bytes
 
   VIXEN_HOST_DEVICE uint8_t& operator[](uint32_t place) const { return categories[place]; }
   VIXEN_HOST_DEVICE void Clear() const {
-    for (int i = 0; i < kDiversityWindow; ++i) categories[i] = 0;
+    std::memset(__builtin_assume_aligned(categories, 4), 0, kDiversityWindow);
   }
 };
 
@@ -50,6 +51,7 @@ struct SlotRegisters {
   uint32_t barrier_armed;
   uint32_t active;
 
+  SlotRegisters() = default;
   VIXEN_HOST_DEVICE SlotRegisters(const SlotState& slot, Window window)
       : rng(slot.rng),
         bar(slot.bar),

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+// The matrix warps of the resident kernel: the online network of every step. Layer 0 of the block's
+// own episodes, its sums over the market's columns made ahead for both states that may come; halves
+// of layers 1 and 2 and of the last layers' inputs for the episodes of both blocks.
+#pragma once
+
+#include "kernels/collect/cuda_resident_memory.cuh"
+
+namespace vixen::kernels::resident {
+
+template <Operand kOperand, int kEpisodes>
+class MatrixWarp {
+ public:
+  using Memory = ResidentMemory<kOperand, kEpisodes>;
+  static constexpr int kTiles = kEpisodes == 1 ? 1 : 2;  // of 8 rows
+  static constexpr int kRows = 2 * kEpisodes;
+  static_assert(kEpisodes == 1 || kEpisodes == 8);
+
+  __device__ MatrixWarp(Memory& memory, const std::byte* image, uint32_t rank, int warp, int lane)
+      : memory_(memory),
+        rank_(rank),
+        warp_(warp),
+        lane_(lane),
+        row_(lane / 4),
+        quad_(lane % 4),
+        has_columns_(kEpisodes > 1 || quad_ == 0) {
+    const auto source = [image](int fragment) {
+      return reinterpret_cast<const uint4*>(image + fragment * FragmentBytes(kOperand));
+    };
+#pragma unroll
+    for (int i = 0; i < kGroups1; ++i) {
+      layer1_[i].Load(source(Fragment1(rank, warp, i)), lane);
+    }
+#pragma unroll
+    for (int i = 0; i < kRegisterGroups2<kOperand>; ++i) {
+      layer2_[i].Load(source(Fragment2(rank, warp, i)), lane);
+    }
+  }
+
+  __device__ void Run(uint32_t steps) {
+    StartLayer0();
+#pragma unroll 1
+    for (uint32_t step = 0; step < steps; ++step) {
+      FinishLayer0();
+      AwaitHidden(0, step & 1);
+      Layer1();
+      AwaitHidden(1, step & 1);
+      Layer2();
+      SyncMatrix();
+      LastLayers(step);
+      WaitForStates<kEpisodes>();
+      StartLayer0();
+      SyncBlock();  // the next state is there
+    }
+  }
+
+ private:
+  using Pair = PairOf<kOperand>;
+  using Unit = UnitOf<kOperand>;
+  using Sums = ChainedSums<kOperand, kTiles == 1 ? 4 : 2>;
+
+  // Operand of rows that are there; zeros for the others of a tile.
+  __device__ __forceinline__ Unit LoadUnit(const std::byte* rows, int stride, int row,
+                                           int column) const {
+    Unit unit = {};
+    if (kEpisodes > 1 || row_ < 2) {
+      unit =
+          *reinterpret_cast<const Unit*>(rows + row * stride + column / 2 * kPairBytes<kOperand>);
+    }
+    return unit;
+  }
+
+  // Sums of layer 0 over the market's columns. kEpisodes 1: rows 0 and 1 of one tile are the two
+  // states; 8: a tile for each.
+  __device__ __forceinline__ void StartLayer0() {
+    constexpr int kStride = kStateBytes<kOperand>;
+    const float4 bias = *reinterpret_cast<const float4*>(memory_.bias0 + 32 * warp_ + 4 * row_);
+    const float biases[2][2] = {{bias.x, bias.y}, {bias.z, bias.w}};
+#pragma unroll
+    for (int block = 0; block < 2; ++block) {
+#pragma unroll
+      for (int t = 0; t < kTiles; ++t) {
+        Sums sums(biases[block][0], biases[block][1]);
+#pragma unroll
+        for (int i = 0; i < kGroups0; ++i) {
+          Fragment<kOperand> a;
+          a.Load(memory_.layer0[warp_][block * kGroups0 + i][0], lane_);
+          sums.Add(i, a,
+                   LoadUnit(memory_.state[0][0], kStride, 8 * t + row_, kGroup * i + 4 * quad_));
+        }
+        sums.Total(ahead_[t][block]);
+      }
+    }
+  }
+
+  // Adds the portfolio's columns for the state that came and hands the activations to both blocks.
+  __device__ __forceinline__ void FinishLayer0() {
+    if (!has_columns_) return;
+    float4 weight[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      weight[i] = memory_.portfolio_weights[32 * warp_ + 4 * row_ + i];
+    }
+#pragma unroll
+    for (int u = 0; u < (kEpisodes == 1 ? 1 : 2); ++u) {
+      const int episode = kEpisodes == 1 ? 0 : 2 * quad_ + u;
+      const float4 portfolio = memory_.portfolio[episode];
+      const bool anew = portfolio.w != 0.0f;
+      float value[4];
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const int at = 2 * (i % 2);
+        const float goes_on = ahead_[0][i / 2][at + (kEpisodes == 1 ? 0 : u)];
+        const float starts = ahead_[kTiles - 1][i / 2][at + (kEpisodes == 1 ? 1 : u)];
+        float sum = anew ? starts : goes_on;
+        sum = __fmaf_rn(weight[i].x, portfolio.x, sum);
+        sum = __fmaf_rn(weight[i].y, portfolio.y, sum);
+        sum = __fmaf_rn(weight[i].z, portfolio.z, sum);
+        value[i] = LeakyRelu(sum);
+      }
+      Hand(0, rank_ * kEpisodes + episode, 32 * warp_ + 4 * row_,
+           MakeUnit<kOperand>(value[0], value[1], value[2], value[3]));
+    }
+  }
+
+  // Writes activations of one row of hidden layer `layer` into both blocks.
+  template <typename Words>
+  __device__ __forceinline__ void Hand(int layer, int row, int column, const Words& words) {
+    std::byte* at = memory_.hidden[layer][row] + column / 2 * kPairBytes<kOperand>;
+    *reinterpret_cast<Words*>(at) = words;
+    const uint32_t other = rank_ ^ 1;
+    StoreAsync(InBlock(SharedAddress(at), other), words,
+               InBlock(memory_.arrived(layer).address, other));
+  }
+
+  // Until hidden layer `layer` is there, this block's part and the other's.
+  __device__ __forceinline__ void AwaitHidden(int layer, uint32_t parity) {
+    SyncMatrix();
+    const ByteBarrier barrier = memory_.arrived(layer);
+    barrier.Wait(parity);
+    if (threadIdx.x == 0) barrier.Expect(ArrivingBytes<kOperand, kEpisodes>(layer));
+  }
+
+  __device__ __forceinline__ void Layer1() {
+    const float2 bias = *reinterpret_cast<const float2*>(memory_.bias1 + 16 * warp_ + 2 * row_);
+#pragma unroll
+    for (int t = 0; t < kTiles; ++t) {
+      Sums sums(bias.x, bias.y);
+#pragma unroll
+      for (int i = 0; i < kGroups1; ++i) sums.Add(i, layer1_[i], HiddenUnit(0, t, i));
+      float out[4];
+      sums.Total(out);
+      if (!has_columns_) continue;
+#pragma unroll
+      for (int u = 0; u < 2; ++u) {
+        Hand(1, 8 * t + 2 * quad_ + u, 128 * rank_ + 16 * warp_ + 2 * row_,
+             MakePair<kOperand>(LeakyRelu(out[u]), LeakyRelu(out[2 + u])));
+      }
+    }
+  }
+
+  // Its activations stay in this block and take hidden layer 0's place: all have read that.
+  __device__ __forceinline__ void Layer2() {
+    const float2 bias = *reinterpret_cast<const float2*>(memory_.bias2 + 16 * warp_ + 2 * row_);
+    const Sums start(bias.x, bias.y);
+    Sums sums[2] = {start, start};
+#pragma unroll
+    for (int i = 0; i < kGroups1; ++i) {
+      Fragment<kOperand> a;
+      if (i < kRegisterGroups2<kOperand>) {
+        a = layer2_[i < kRegisterGroups2<kOperand> ? i : 0];
+      } else {
+        a.Load(
+            memory_.layer2[warp_]
+                          [i < kRegisterGroups2<kOperand> ? 0 : i - kRegisterGroups2<kOperand>][0],
+            lane_);
+      }
+#pragma unroll
+      for (int t = 0; t < kTiles; ++t) sums[t].Add(i, a, HiddenUnit(1, t, i));
+    }
+#pragma unroll
+    for (int t = 0; t < kTiles; ++t) {
+      float out[4];
+      sums[t].Total(out);
+      if (!has_columns_) continue;
+#pragma unroll
+      for (int u = 0; u < 2; ++u) {
+        std::byte* at = memory_.hidden[0][8 * t + 2 * quad_ + u] +
+                        (16 * warp_ + 2 * row_) / 2 * kPairBytes<kOperand>;
+        *reinterpret_cast<Pair*>(at) = MakePair<kOperand>(LeakyRelu(out[u]), LeakyRelu(out[2 + u]));
+      }
+    }
+  }
+
+  // Four warps: a block of outputs each over this block's share of the inputs, to the block that
+  // has the episode.
+  __device__ __forceinline__ void LastLayers(uint32_t step) {
+    if (warp_ >= kBlocks3) return;
+    const int first = warp_ < 3 ? 64 : 0;
+#pragma unroll
+    for (int t = 0; t < kTiles; ++t) {
+      Sums sums(0.0f, 0.0f);
+#pragma unroll
+      for (int i = 0; i < kGroups3; ++i) {
+        Fragment<kOperand> a;
+        a.Load(memory_.layer3[warp_][i][0], lane_);
+        sums.Add(i, a,
+                 LoadUnit(memory_.hidden[0][0], kHiddenBytes<kOperand>, 8 * t + row_,
+                          first + kGroup * i + 4 * quad_));
+      }
+      float out[4];
+      sums.Total(out);
+      if (!has_columns_) continue;
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const uint32_t owner = kEpisodes == 1 ? i % 2 : t;
+        const int episode = kEpisodes == 1 ? 0 : 2 * quad_ + i % 2;
+        const float* at = &memory_.outputs[step % Memory::kOutputSets][rank_][episode]
+                                          [16 * warp_ + row_ + 8 * (i / 2)];
+        StoreAsync(InBlock(SharedAddress(at), owner), __float_as_uint(out[i]),
+                   InBlock(memory_.arrived(kOutputBarrier).address, owner));
+      }
+    }
+  }
+
+  __device__ __forceinline__ Unit HiddenUnit(int layer, int t, int group) const {
+    return LoadUnit(memory_.hidden[layer][0], kHiddenBytes<kOperand>, 8 * t + row_,
+                    kGroup * group + 4 * quad_);
+  }
+
+  Memory& memory_;
+  const uint32_t rank_;
+  const int warp_;
+  const int lane_;
+  const int row_;  // of a fragment: neuron of an operand A, row of activations of an operand B
+  const int quad_;
+  const bool has_columns_;  // whether the lane's two columns of sums are rows that are there
+  Fragment<kOperand> layer1_[kGroups1];
+  Fragment<kOperand> layer2_[kRegisterGroups2<kOperand>];
+  float ahead_[kTiles][2][4];  // [tile][block]: layer 0 but for the portfolio
+};
+
+}  // namespace vixen::kernels::resident

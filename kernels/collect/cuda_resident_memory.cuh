@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a block of the resident kernel holds in shared memory, and the barriers that its roles meet
+// at. Each block of a cluster of two carries the rules of `kEpisodes` episodes and half of the
+// network for the 2 · kEpisodes of both.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/collect/cuda_cluster.cuh"
+#include "kernels/collect/cuda_resident_operand.cuh"
+
+namespace vixen::kernels::resident {
+
+inline constexpr int kMatrixThreads = 32 * kWarps;
+inline constexpr int kHelperWarps = 4;
+inline constexpr int kHelperThreads = 32 * kHelperWarps;
+inline constexpr int kResidentThreads = kMatrixThreads + kHelperThreads;
+// Registers a thread of each role. The block starts with 168 a thread (launch bounds), and its
+// roles can share no more than those.
+inline constexpr int kMatrixRegisters = 216;
+inline constexpr int kHelperRegisters = 72;
+static_assert(kMatrixRegisters * kMatrixThreads + kHelperRegisters * kHelperThreads <=
+              168 * kResidentThreads);
+
+// Fragments of a warp's layer 2 that stay in registers; the others are in shared memory.
+template <Operand kOperand>
+inline constexpr int kRegisterGroups2 = kOperand == Operand::kFp16 ? kGroups1 : 4;
+
+// Bytes of a row of activations; padded so that the rows that a load reads together are in
+// different banks.
+template <Operand kOperand>
+inline constexpr int kPairBytes = sizeof(PairOf<kOperand>);
+template <Operand kOperand>
+inline constexpr int kHiddenBytes =
+    tile::kHidden / 2 * kPairBytes<kOperand> + 8 * kPairBytes<kOperand>;
+template <Operand kOperand>
+inline constexpr int kStateBytes =
+    tile::kStateWidth / 2 * kPairBytes<kOperand> + 8 * kPairBytes<kOperand>;
+
+inline constexpr int kOutputs = 64;  // three blocks of advantages, the value first of the fourth
+inline constexpr int kValueOutput = 48;
+
+template <Operand kOperand, int kEpisodes>
+struct ResidentMemory {
+  static constexpr int kPlanes = FragmentWords(kOperand) / 4;
+  static constexpr int kShared2 = kGroups1 - kRegisterGroups2<kOperand>;
+  static constexpr int kOutputSets = kEpisodes == 1 ? 2 : 1;
+
+  uint4 layer0[kWarps][2 * kGroups0][kPlanes][32];
+  uint4 layer2[kWarps][kShared2 > 0 ? kShared2 : 1][kPlanes][32];
+  uint4 layer3[kBlocks3][kGroups3][kPlanes][32];
+  alignas(16) std::byte hidden[2][2 * kEpisodes][kHiddenBytes<kOperand>];
+  // The market's columns of the two states that the next step may start from: goes on, starts anew.
+  alignas(16) std::byte state[2][kEpisodes][kStateBytes<kOperand>];
+  float outputs[kOutputSets][kCluster][kEpisodes][kOutputs];  // [set][from rank]
+  float4 portfolio[kEpisodes];  // features of the step's state, then which of the two
+  float4 portfolio_weights[tile::kHidden];
+  float bias0[tile::kHidden];
+  float bias1[128];  // of this rank's neurons
+  float bias2[128];
+  float bias3[kOutputs];
+  uint64_t barriers[3];
+
+  // Hidden layer 0 and 1 of every episode, the outputs of this block's.
+  __device__ __forceinline__ ByteBarrier arrived(int which) const {
+    return {SharedAddress(barriers + which)};
+  }
+};
+inline constexpr int kOutputBarrier = 2;
+
+// Bytes that a phase of each barrier brings: from the other block, the outputs from both.
+template <Operand kOperand, int kEpisodes>
+__device__ constexpr uint32_t ArrivingBytes(int which) {
+  return which == 0   ? kEpisodes * 128 * kPairBytes<kOperand>
+         : which == 1 ? 2 * kEpisodes * 64 * kPairBytes<kOperand>
+                      : kCluster * kEpisodes * kOutputs * sizeof(float);
+}
+
+// The roles' code paths differ, so the barriers are of the kind that does not ask a warp's lanes to
+// arrive together.
+template <int kBarrier, int kThreads>
+__device__ __forceinline__ void SyncRoles() {
+  asm volatile("barrier.sync %0, %1;" ::"n"(kBarrier), "n"(kThreads) : "memory");
+}
+template <int kBarrier, int kThreads>
+__device__ __forceinline__ void ArriveForRoles() {
+  asm volatile("barrier.arrive %0, %1;" ::"n"(kBarrier), "n"(kThreads) : "memory");
+}
+// All: the next step's state is there.
+__device__ __forceinline__ void SyncBlock() { SyncRoles<0, kResidentThreads>(); }
+// The matrix warps among themselves.
+__device__ __forceinline__ void SyncMatrix() { SyncRoles<1, kMatrixThreads>(); }
+// Those helpers that bring the market's columns of the next states arrive, matrix warps wait.
+template <int kEpisodes>
+inline constexpr int kStateThreads = kMatrixThreads + (kEpisodes == 1 ? 32 : kHelperThreads);
+template <int kEpisodes>
+__device__ __forceinline__ void ArriveWithStates() {
+  ArriveForRoles<2, kStateThreads<kEpisodes>>();
+}
+template <int kEpisodes>
+__device__ __forceinline__ void WaitForStates() {
+  SyncRoles<2, kStateThreads<kEpisodes>>();
+}
+// The helpers among themselves.
+__device__ __forceinline__ void SyncHelpers() { SyncRoles<3, kHelperThreads>(); }
+
+}  // namespace vixen::kernels::resident
