@@ -13,6 +13,7 @@
 #include "base/status_macros.h"
 #include "base/str_cat.h"
 #include "server/metrics/balance_collector.h"
+#include "server/metrics/gpu_collector.h"
 #include "server/service/listen_error.h"
 
 namespace vixen::server {
@@ -99,6 +100,7 @@ absl::Status Actor::Listen(const v1::ActorConfig& config) {
     metrics_->Add(actor_metrics_.registry());
     metrics_->Add(std::make_shared<BalanceCollector>(policies_));
     metrics_->Add(std::make_shared<ProcessCollector>());
+    if (!setup_.executor.pci_bus_id.empty()) AddGpuMetrics();
   }
   VIXEN_ASSIGN_OR_RETURN(const std::shared_ptr<grpc::ServerCredentials> credentials,
                          Credentials(config.tls()));
@@ -121,6 +123,15 @@ absl::Status Actor::Listen(const v1::ActorConfig& config) {
   }
   SetServing(false);
   return absl::OkStatus();
+}
+
+void Actor::AddGpuMetrics() {
+  absl::StatusOr<std::unique_ptr<Nvml>> nvml = Nvml::Open(setup_.executor.pci_bus_id);
+  if (!nvml.ok()) {
+    spdlog::warn("{}", nvml.status().ToString());
+    return;
+  }
+  metrics_->Add(std::make_shared<GpuCollector>(*std::move(nvml), setup_.executor.pci_bus_id));
 }
 
 void Actor::SetServing(bool serving) {

@@ -58,6 +58,7 @@ class Actor {
  private:
   explicit Actor(ActorSetup setup);
   absl::Status Listen(const v1::ActorConfig& config);
+  void AddGpuMetrics();
   void SetServing(bool serving);
   void RequestStopWith(absl::Status status);
   void Enter(const char* phase);

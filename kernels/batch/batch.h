@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -33,6 +35,13 @@ struct BatchView {
 class Batch {
  public:
   Batch(uint32_t episodes, uint32_t steps, bool with_terms, bool with_q = false);
+  // The rows live in `memory`, PayloadBytes(…) of it: pinned memory of an executor, say.
+  Batch(uint32_t episodes, uint32_t steps, bool with_terms, std::shared_ptr<std::byte[]> memory);
+
+  Batch(Batch&&) = default;
+  Batch& operator=(Batch&&) = default;
+
+  static size_t PayloadBytes(size_t rows, bool with_terms);
 
   uint32_t episodes() const { return episodes_; }
   uint32_t steps() const { return steps_; }
@@ -52,11 +61,14 @@ class Batch {
   std::vector<SlotState> start_states;
 
  private:
+  using Offsets = std::array<size_t, kColumns.size() + 1>;  // of each column; then the end
+  static Offsets OffsetsOf(size_t rows, bool with_terms);
+
   uint32_t episodes_;
   uint32_t steps_;
   bool with_terms_;
-  size_t offsets_[kColumns.size() + 1];
-  std::vector<std::byte> bytes_;
+  Offsets offsets_;
+  std::shared_ptr<std::byte[]> bytes_;  // offsets_.back() of them
   std::vector<float> q_;
 };
 

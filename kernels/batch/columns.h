@@ -10,7 +10,18 @@
 namespace vixen::kernels {
 
 enum class ElementType : uint8_t { kU8, kU32, kF32, kF16 };
-size_t ElementBytes(ElementType type);
+constexpr size_t ElementBytes(ElementType type) {
+  switch (type) {
+    case ElementType::kU8:
+      return 1;
+    case ElementType::kF16:
+      return 2;
+    case ElementType::kU32:
+    case ElementType::kF32:
+      return 4;
+  }
+  return 0;
+}
 
 // The one-byte columns come last, so that every column is aligned for its type whatever N·L is.
 enum class ColumnId : uint8_t {

@@ -72,7 +72,7 @@ struct CollectorInfo {
   Precision precision = Precision::kFp32;
   uint64_t workspace_bytes = 0;
   std::string memory_plan;  // what the workspace goes to, beside what is free; CUDA only
-  std::string pci_bus_id;   // "00000000:3B:00.0" of the GPU, to find it in NVML; else empty
+  std::string pci_bus_id;   // "0000:3B:00.0" of the GPU, to find it in NVML; else empty
 };
 
 // DATA_LOSS from any call: the device is lost (an illegal access, a fallen GPU, an uncorrectable
@@ -90,6 +90,10 @@ class Collector {
   virtual absl::StatusOr<WeightsProbe> StageWeights(const Parameters& parameters) = 0;
   // Makes the staged buffer of `kind` the one that the next launch reads.
   virtual void CommitWeights(WeightsKind kind) = 0;
+
+  // A batch whose memory is right for this executor (pinned, for CUDA); it may outlive the collector
+  // and be given back from any thread. Launch takes other batches too, and copies slower.
+  virtual Batch MakeBatch(bool with_terms) = 0;
 
   // FAILED_PRECONDITION while weights that the settings need were never committed.
   virtual absl::Status CanLaunch() const = 0;

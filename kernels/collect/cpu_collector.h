@@ -26,6 +26,9 @@ class CpuCollector final : public Collector {
   const CollectorInfo& info() const override { return info_; }
   absl::StatusOr<WeightsProbe> StageWeights(const Parameters& parameters) override;
   void CommitWeights(WeightsKind kind) override;
+  Batch MakeBatch(bool with_terms) override {
+    return Batch(options_.episodes, options_.steps, with_terms);
+  }
   absl::Status CanLaunch() const override;
   absl::Status Launch(const LaunchRequest& request, Batch& batch) override;
   absl::Status Wait(Batch& batch) override;

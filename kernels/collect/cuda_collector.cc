@@ -3,18 +3,29 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <utility>
 
 #include "base/status_macros.h"
 #include "base/str_cat.h"
 #include "kernels/collect/cuda_executor.h"
 #include "kernels/collect/launch_start.h"
+#include "kernels/cuda/pinned_pool.h"
 
 namespace vixen::kernels {
 namespace {
 
 constexpr size_t kSlots = 2;
+
+constexpr size_t RowBytes(ColumnId first, ColumnId end) {
+  size_t bytes = 0;
+  for (const ColumnSpec& column : kColumns) {
+    if (column.id >= first && column.id < end) bytes += column.width * ElementBytes(column.type);
+  }
+  return bytes;
+}
+constexpr size_t kBytesBeforeTerms = RowBytes(ColumnId::kBar, ColumnId::kTerms);
+constexpr size_t kBytesAfterTerms = RowBytes(ColumnId::kAction, ColumnId{kColumns.size()});
+constexpr size_t kRowBytes = RowBytes(ColumnId::kBar, ColumnId{kColumns.size()});
 
 // What a launch brings to the host beside its columns.
 struct Summary {
@@ -25,7 +36,11 @@ struct Summary {
 class CudaCollector final : public Collector {
  public:
   CudaCollector(const CollectorOptions& options, std::unique_ptr<CudaExecutor> executor)
-      : options_(options), executor_(std::move(executor)) {}
+      : options_(options),
+        executor_(std::move(executor)),
+        rows_(size_t{options.episodes} * options.steps),
+        with_terms_(Batch::PayloadBytes(rows_, true)),
+        without_terms_(Batch::PayloadBytes(rows_, false)) {}
   ~CudaCollector() override { cudaDeviceSynchronize(); }
 
   absl::Status Start() {
@@ -34,13 +49,12 @@ class CudaCollector final : public Collector {
     for (Slot& slot : ring_) {
       VIXEN_RETURN_IF_ERROR(executor_->Allocate(slot.device, false));
       VIXEN_RETURN_IF_ERROR(executor_->Allocate(slot.staging));
-      VIXEN_RETURN_IF_ERROR(slot.columns.Allocate(slot.device.columns.size()));
       VIXEN_RETURN_IF_ERROR(slot.summary.Allocate(1));
       VIXEN_RETURN_IF_ERROR(slot.start_slots.Allocate(options_.episodes));
       VIXEN_RETURN_IF_ERROR(CreateEvent(slot.computed));
       VIXEN_RETURN_IF_ERROR(CreateEvent(slot.copied));
     }
-    return absl::OkStatus();
+    return with_terms_.Fill(kSlots + 1);
   }
 
   const CollectorInfo& info() const override { return executor_->info(); }
@@ -53,6 +67,12 @@ class CudaCollector final : public Collector {
     const absl::Status status = executor_->Commit(kind, compute_.get());
     // What the next launch would read is unknown then.
     if (!status.ok()) failure_ = absl::DataLossError(status.message());
+  }
+
+  Batch MakeBatch(bool with_terms) override {
+    std::shared_ptr<std::byte[]> memory = (with_terms ? with_terms_ : without_terms_).Take();
+    if (memory == nullptr) return Batch(options_.episodes, options_.steps, with_terms);
+    return Batch(options_.episodes, options_.steps, with_terms, std::move(memory));
   }
 
   absl::Status CanLaunch() const override {
@@ -70,11 +90,10 @@ class CudaCollector final : public Collector {
     }
     const bool with_q = !batch.q().empty();
     VIXEN_RETURN_IF_ERROR(executor_->Allocate(slot.device, with_q));
-    if (with_q && slot.q.empty()) VIXEN_RETURN_IF_ERROR(slot.q.Allocate(slot.device.q.size()));
     slot.device.with_terms = batch.with_terms();
     VIXEN_RETURN_IF_ERROR(
         Keep(executor_->Enqueue(request, slot.staging, slot.device, compute_.get())));
-    VIXEN_RETURN_IF_ERROR(Keep(EnqueueCopies(slot, with_q)));
+    VIXEN_RETURN_IF_ERROR(Keep(EnqueueCopies(slot, batch)));
     slot.batch = &batch;
     next_ = (next_ + 1) % kSlots;
     return absl::OkStatus();
@@ -89,7 +108,7 @@ class CudaCollector final : public Collector {
     slot->batch = nullptr;
     VIXEN_RETURN_IF_ERROR(
         Keep(CudaStatus(cudaEventSynchronize(slot->copied.get()), "cudaEventSynchronize")));
-    TakeRows(*slot, batch);
+    TakeSummary(*slot, batch);
     return CheckRows(*slot, batch);
   }
 
@@ -104,8 +123,6 @@ class CudaCollector final : public Collector {
   struct Slot {
     DeviceBatch device;
     LaunchStaging staging;
-    PinnedBuffer<std::byte> columns;
-    PinnedBuffer<float> q;
     PinnedBuffer<Summary> summary;
     PinnedBuffer<SlotState> start_slots;
     Event computed;
@@ -119,7 +136,8 @@ class CudaCollector final : public Collector {
     return status;
   }
 
-  absl::Status EnqueueCopies(Slot& slot, bool with_q) {
+  // Straight into the batch: asynchronous when its memory is pinned.
+  absl::Status EnqueueCopies(Slot& slot, Batch& batch) {
     VIXEN_CUDA_RETURN_IF_ERROR(cudaEventRecord(slot.computed.get(), compute_.get()));
     cudaStream_t copy = copy_.get();
     VIXEN_CUDA_RETURN_IF_ERROR(cudaStreamWaitEvent(copy, slot.computed.get()));
@@ -127,12 +145,15 @@ class CudaCollector final : public Collector {
       return cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, copy);
     };
     const DeviceBatch& device = slot.device;
-    const size_t rows = size_t{options_.episodes} * options_.steps;
-    // Up to `terms`, which only some batches have.
-    const size_t head = rows * (device.with_terms ? 60 : 40);
-    VIXEN_CUDA_RETURN_IF_ERROR(bring(slot.columns.data(), device.columns.data(), head));
-    VIXEN_CUDA_RETURN_IF_ERROR(
-        bring(slot.columns.data() + rows * 60, device.columns.data() + rows * 60, rows * 2));
+    // The device always has room for `terms`: a batch without them is copied in two pieces.
+    const size_t before_terms = rows_ * kBytesBeforeTerms;
+    const std::span<std::byte> terms = batch.MutableColumn(ColumnId::kTerms);
+    const std::span<std::byte> action = batch.MutableColumn(ColumnId::kAction);
+    VIXEN_CUDA_RETURN_IF_ERROR(bring(batch.MutableColumn(ColumnId::kBar).data(),
+                                     device.columns.data(), before_terms + terms.size()));
+    VIXEN_CUDA_RETURN_IF_ERROR(bring(action.data(),
+                                     device.columns.data() + rows_ * (kRowBytes - kBytesAfterTerms),
+                                     rows_ * kBytesAfterTerms));
     Summary* summary = slot.summary.data();
     VIXEN_CUDA_RETURN_IF_ERROR(
         bring(&summary->statistics, device.statistics.data(), sizeof(LaunchStatistics)));
@@ -142,23 +163,14 @@ class CudaCollector final : public Collector {
       VIXEN_CUDA_RETURN_IF_ERROR(
           bring(slot.start_slots.data(), device.start_slots.data(), device.start_slots.bytes()));
     }
-    if (with_q) {
-      VIXEN_CUDA_RETURN_IF_ERROR(bring(slot.q.data(), device.q.data(), device.q.bytes()));
+    if (!batch.q().empty()) {
+      VIXEN_CUDA_RETURN_IF_ERROR(bring(batch.view().q, device.q.data(), device.q.bytes()));
     }
     VIXEN_CUDA_RETURN_IF_ERROR(cudaEventRecord(slot.copied.get(), copy));
     return absl::OkStatus();
   }
 
-  void TakeRows(const Slot& slot, Batch& batch) const {
-    size_t offset = 0;
-    for (const ColumnSpec& column : kColumns) {
-      const std::span<std::byte> to = batch.MutableColumn(column.id);
-      if (!to.empty()) std::memcpy(to.data(), slot.columns.data() + offset, to.size());
-      offset += batch.rows() * column.width * ElementBytes(column.type);
-    }
-    if (!batch.q().empty()) {
-      std::memcpy(batch.view().q, slot.q.data(), batch.q().size_bytes());
-    }
+  void TakeSummary(const Slot& slot, Batch& batch) const {
     batch.statistics = slot.summary.data()->statistics;
     batch.start_states.clear();
     if (options_.settings.carry_over) {
@@ -179,6 +191,9 @@ class CudaCollector final : public Collector {
 
   const CollectorOptions options_;
   std::unique_ptr<CudaExecutor> executor_;
+  const size_t rows_;  // N·L
+  PinnedPool with_terms_;
+  PinnedPool without_terms_;
   Stream compute_;
   Stream copy_;
   std::array<Slot, kSlots> ring_;

@@ -10,6 +10,7 @@
 #include "base/str_cat.h"
 #include "kernels/collect/cuda_resident.h"
 #include "kernels/collect/cuda_stepped_kernels.h"
+#include "kernels/collect/cuda_tile_image.h"
 #include "kernels/collect/cuda_tiled.h"
 #include "kernels/collect/launch_start.h"
 
@@ -128,58 +129,21 @@ absl::Status CudaExecutor::SelectDevice() const {
   return absl::OkStatus();
 }
 
-absl::Status CudaExecutor::ChooseAlgorithm(CudaAlgorithm wanted) {
-  const bool widths = HasTileWidths(options_.architecture);
-  const bool half =
-      options_.precision == Precision::kFp16 || options_.precision == Precision::kAuto;
-  const bool tiled = widths && half && TiledRuns(device_.capability());
-  const uint32_t most = ResidentEpisodes(device_.capability(), device_.multiprocessors);
-  const bool resident = tiled && options_.episodes <= most;
-  const std::string why_not =
-      !widths ? base::StrCat(
-                    "the tile kernels have hidden widths 256-256/128,128, curiosity 64 and "
-                    "29 … 61 features; these are ",
-                    options_.architecture.Describe())
-      : !half ? base::StrCat("the tile kernels compute in fp16; precision is ",
-                             PrecisionName(options_.precision))
-              : base::StrCat("the tile kernels need sm_90; this is sm_", device_.capability());
-  if (wanted == CudaAlgorithm::kResident && !resident) {
-    return absl::InvalidArgumentError(base::StrCat(
-        "algorithm = resident cannot run here: ",
-        tiled ? base::StrCat("episodes = ", options_.episodes, " is above ", most) : why_not));
-  }
-  if (wanted == CudaAlgorithm::kTiled && !tiled) {
-    return absl::InvalidArgumentError(base::StrCat("algorithm = tiled cannot run here: ", why_not));
-  }
-  algorithm_ = wanted;
-  info_.reason = "forced by the setting";
-  if (wanted == CudaAlgorithm::kAuto) {
-    algorithm_ = resident ? CudaAlgorithm::kResident
-                 : tiled  ? CudaAlgorithm::kTiled
-                          : CudaAlgorithm::kStepped;
-    info_.reason = resident
-                       ? base::StrCat(options_.episodes, " episodes fit beside the weights of ",
-                                      device_.multiprocessors, " SMs")
-                   : tiled ? base::StrCat(options_.episodes, " episodes are more than the ", most,
-                                          " that fit beside resident weights")
-                           : why_not;
-  }
-  precision_ = options_.precision == Precision::kAuto ? Precision::kFp16 : options_.precision;
-  info_.executor = "cuda";
-  info_.device = device_.Describe();
-  info_.algorithm = std::string(CudaAlgorithmName(algorithm_));
-  info_.precision = precision_;
-  return absl::OkStatus();
-}
-
 absl::Status CudaExecutor::Start(int device, CudaAlgorithm algorithm) {
   VIXEN_ASSIGN_OR_RETURN(device_, QueryCudaDevice(device));
   VIXEN_RETURN_IF_ERROR(SelectDevice());
-  VIXEN_RETURN_IF_ERROR(ChooseAlgorithm(algorithm));
+  limits_.capability = device_.capability();
+  limits_.tiles = TiledRuns(limits_.capability);
+  resident_blocks_ = ResidentBlocks(limits_.capability, OperandOf(options_.precision));
+  limits_.resident_episodes = ResidentEpisodes(resident_blocks_);
+  VIXEN_ASSIGN_OR_RETURN(started_, ChooseAlgorithm(options_, algorithm, limits_));
+  Announce(ChooseLaunch(started_, options_.precision, {}, limits_));
+  info_.executor = "cuda";
+  info_.device = device_.Describe();
   size_t free_bytes = 0;
   size_t all_bytes = 0;
   VIXEN_CUDA_RETURN_IF_ERROR(cudaMemGetInfo(&free_bytes, &all_bytes));
-  const bool packed = algorithm_ != CudaAlgorithm::kStepped;
+  const bool packed = NeedsPacked();
   plan_ = PlanMemory(options_, packed, free_bytes);
   if (plan_.total() > free_bytes) {
     const uint64_t fixed = plan_.parts[0].bytes + plan_.parts[1].bytes + plan_.parts[5].bytes;
@@ -197,7 +161,7 @@ absl::Status CudaExecutor::Start(int device, CudaAlgorithm algorithm) {
   for (const WeightsKind kind :
        {WeightsKind::kOnline, WeightsKind::kTarget, WeightsKind::kCuriosity}) {
     Weights& weights = of(kind);
-    weights.layout = LayOutWeights(options_.architecture, kind);
+    weights.layout = LayOutWeights(options_.architecture, kind, options_.precision);
     largest = std::max(largest, weights.layout.bytes);
     VIXEN_RETURN_IF_ERROR(weights.staged.Allocate(weights.layout.bytes));
     VIXEN_RETURN_IF_ERROR(weights.live.Allocate(weights.layout.bytes));
@@ -215,11 +179,13 @@ absl::Status CudaExecutor::Start(int device, CudaAlgorithm algorithm) {
   VIXEN_RETURN_IF_ERROR(scratch_.Allocate(rows));
   VIXEN_RETURN_IF_ERROR(curiosity_.Allocate(rows));
   VIXEN_RETURN_IF_ERROR(statistics_workspace_.Allocate(StatisticsWorkspaceBytes()));
-  if (algorithm_ == CudaAlgorithm::kStepped) {
-    VIXEN_RETURN_IF_ERROR(PrepareStepped(precision_, stepped_));
+  if (started_.algorithm == CudaAlgorithm::kStepped) {
+    VIXEN_RETURN_IF_ERROR(SteppedOf(info_.precision).status());
   }
   VIXEN_CUDA_RETURN_IF_ERROR(cudaStreamSynchronize(stage_stream_.get()));
   info_.workspace_bytes = plan_.total();
+  info_.memory_plan = plan_.Describe();
+  info_.pci_bus_id = device_.pci_bus_id;
   return absl::OkStatus();
 }
 
@@ -233,7 +199,8 @@ absl::Status CudaExecutor::UploadMarket() {
   VIXEN_RETURN_IF_ERROR(features_.Allocate(bars * stride));
   VIXEN_RETURN_IF_ERROR(targets_.Allocate(bars * 4));
   VIXEN_RETURN_IF_ERROR(last_.Allocate(bars + 4));  // prefetched by whole words
-  if (algorithm_ != CudaAlgorithm::kStepped) VIXEN_RETURN_IF_ERROR(packed_.Allocate(bars * 64));
+  if (NeedsPacked()) VIXEN_RETURN_IF_ERROR(packed_.Allocate(bars * 64));
+  states_ = RangeOfStates(host);
   VIXEN_CUDA_RETURN_IF_ERROR(cudaMemcpyAsync(source.data(), host.features, source.bytes(),
                                              cudaMemcpyHostToDevice, stream));
   VIXEN_CUDA_RETURN_IF_ERROR(cudaMemcpyAsync(targets_.data(), host.targets, targets_.bytes(),
@@ -258,9 +225,42 @@ LivePolicy CudaExecutor::live() const {
           of(WeightsKind::kCuriosity).address()};
 }
 
-absl::Status CudaExecutor::PrepareStepped(Precision precision, SteppedAlgorithm& stepped) {
-  return stepped.Prepare(options_, precision, live(), arguments_.data(), market_,
-                         stage_stream_.get());
+bool CudaExecutor::NeedsPacked() const {
+  return started_.algorithm != CudaAlgorithm::kStepped &&
+         OperandOf(options_.precision) == tile::Operand::kFp16;
+}
+
+TilePolicy CudaExecutor::TilesOf(Precision precision) const {
+  TilePolicy tiles;
+  tiles.operand = OperandOf(precision);
+  tiles.state_scale = StateScale(tiles.operand, states_);
+  const auto network = [&](WeightsKind kind) {
+    const Weights& weights = of(kind);
+    const std::byte* image =
+        weights.live.data() + weights.layout.tile[static_cast<size_t>(tiles.operand)];
+    return TileNetwork{image, image + TileImageTiles(kind, tiles.operand)};
+  };
+  tiles.online = network(WeightsKind::kOnline);
+  tiles.target = network(WeightsKind::kTarget);
+  if (needs_curiosity()) tiles.curiosity = network(WeightsKind::kCuriosity);
+  return tiles;
+}
+
+absl::StatusOr<SteppedAlgorithm*> CudaExecutor::SteppedOf(Precision precision) {
+  std::unique_ptr<SteppedAlgorithm>& stepped = stepped_[static_cast<size_t>(precision)];
+  if (stepped == nullptr) {
+    auto prepared = std::make_unique<SteppedAlgorithm>();
+    VIXEN_RETURN_IF_ERROR(prepared->Prepare(options_, precision, live(), arguments_.data(), market_,
+                                            stage_stream_.get()));
+    stepped = std::move(prepared);
+  }
+  return stepped.get();
+}
+
+void CudaExecutor::Announce(const LaunchChoice& choice) {
+  info_.algorithm = std::string(CudaAlgorithmName(choice.algorithm));
+  info_.precision = choice.precision;
+  info_.reason = choice.reason;
 }
 
 absl::StatusOr<WeightsProbe> CudaExecutor::Stage(const Parameters& parameters) {
@@ -271,7 +271,8 @@ absl::StatusOr<WeightsProbe> CudaExecutor::Stage(const Parameters& parameters) {
   Weights& weights = of(parameters.kind);
   cudaStream_t stream = stage_stream_.get();
   const size_t bytes = weights.layout.bytes;
-  const std::vector<std::byte> image = BuildWeightsImage(weights.layout, parameters);
+  const NetworkRange range = RangeOfNetwork(parameters, states_);
+  const std::vector<std::byte> image = BuildWeightsImage(weights.layout, parameters, states_);
   std::memcpy(stage_out_.data(), image.data(), bytes);
   weights.is_staged = false;
   VIXEN_CUDA_RETURN_IF_ERROR(cudaStreamWaitEvent(stream, weights.copied.get()));
@@ -303,7 +304,7 @@ absl::StatusOr<WeightsProbe> CudaExecutor::Stage(const Parameters& parameters) {
   std::memcpy(back.values.data(), stage_back_.data() + weights.layout.parameters,
               back.values.size() * sizeof(float));
   probe.sha256 = ParametersSha256(back);
-  weights.staged_fits = FitsFp16(parameters);
+  weights.staged_fit = FitOf(range, states_);
   weights.is_staged = true;
   return probe;
 }
@@ -317,7 +318,7 @@ absl::Status CudaExecutor::Commit(WeightsKind kind, cudaStream_t stream) {
                                              weights.layout.bytes, cudaMemcpyDeviceToDevice,
                                              stream));
   VIXEN_CUDA_RETURN_IF_ERROR(cudaEventRecord(weights.copied.get(), stream));
-  weights.live_fits = weights.staged_fits;
+  weights.live_fit = weights.staged_fit;
   weights.is_live = true;
   weights.is_staged = false;
   return absl::OkStatus();
@@ -440,39 +441,24 @@ absl::Status CudaExecutor::Enqueue(const LaunchRequest& request, LaunchStaging& 
   VIXEN_RETURN_IF_ERROR(SelectDevice());
   VIXEN_RETURN_IF_ERROR(FillArguments(request, staging, batch, stream));
   VIXEN_CUDA_RETURN_IF_ERROR(EnqueueStart(arguments_.data(), options_.episodes, stream));
-  const bool fits = of(WeightsKind::kOnline).live_fits && of(WeightsKind::kTarget).live_fits &&
-                    of(WeightsKind::kCuriosity).live_fits;
-  SteppedAlgorithm* stepped = algorithm_ == CudaAlgorithm::kStepped ? &stepped_ : nullptr;
-  info_.precision = precision_;
-  if (options_.precision == Precision::kAuto && !fits) {
+  WeightsFit fit = Both(of(WeightsKind::kOnline).live_fit, of(WeightsKind::kTarget).live_fit);
+  if (needs_curiosity()) fit = Both(fit, of(WeightsKind::kCuriosity).live_fit);
+  const LaunchChoice choice = ChooseLaunch(started_, options_.precision, fit, limits_);
+  Announce(choice);
+  if (choice.algorithm == CudaAlgorithm::kStepped) {
     const std::lock_guard lock(stage_mutex_);
-    if (wide_range_ == nullptr) {
-      wide_range_ = std::make_unique<SteppedAlgorithm>();
-      VIXEN_RETURN_IF_ERROR(PrepareStepped(Precision::kTf32, *wide_range_));
-    }
-    stepped = wide_range_.get();
-    info_.precision = Precision::kTf32;
-  }
-  if (stepped != nullptr) {
+    VIXEN_ASSIGN_OR_RETURN(SteppedAlgorithm* const stepped, SteppedOf(choice.precision));
     VIXEN_RETURN_IF_ERROR(stepped->EnqueueSequence(stream));
     VIXEN_RETURN_IF_ERROR(stepped->EnqueueBatch(stream));
   } else {
-    const LivePolicy policy = live();
-    const auto network = [](const LiveWeights& weights, size_t image) {
-      return TileNetwork{weights.image + image, weights.at<float>(weights.layout.biases)};
-    };
-    TilePolicy tiles;
-    tiles.online = network(policy.online, policy.online.layout.tile);
-    tiles.target = network(policy.target, policy.target.layout.tile);
-    if (needs_curiosity())
-      tiles.curiosity = network(policy.curiosity, policy.curiosity.layout.tile);
-    tiles.curiosity_parameters = policy.curiosity.at<float>(policy.curiosity.layout.parameters);
-    tiles.embedding = static_cast<int>(options_.architecture.embedding());
+    const TilePolicy tiles = TilesOf(choice.precision);
     const LaunchArguments& launch = *staging.arguments.data();
-    if (algorithm_ == CudaAlgorithm::kResident) {
-      VIXEN_CUDA_RETURN_IF_ERROR(
-          EnqueueResidentSequence(launch, network(policy.online, policy.online.layout.resident),
-                                  device_.multiprocessors, stream));
+    if (choice.algorithm == CudaAlgorithm::kResident) {
+      const Weights& online = of(WeightsKind::kOnline);
+      const std::byte* image = online.live.data();
+      VIXEN_CUDA_RETURN_IF_ERROR(EnqueueResidentSequence(
+          launch, tiles.operand, image + online.layout.resident[static_cast<size_t>(tiles.operand)],
+          reinterpret_cast<const float*>(image + online.layout.biases), resident_blocks_, stream));
     } else {
       VIXEN_CUDA_RETURN_IF_ERROR(
           EnqueueTiledSequence(launch, tiles, device_.multiprocessors, stream));

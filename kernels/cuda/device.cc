@@ -22,8 +22,11 @@ absl::StatusOr<std::vector<CudaDevice>> QueryCudaDevices() {
   for (int i = 0; i < count; ++i) {
     cudaDeviceProp properties;
     VIXEN_CUDA_RETURN_IF_ERROR(cudaGetDeviceProperties(&properties, i));
+    char bus_id[16] = {};
+    VIXEN_CUDA_RETURN_IF_ERROR(cudaDeviceGetPCIBusId(bus_id, sizeof(bus_id), i));
     devices.push_back({.index = i,
                        .name = properties.name,
+                       .pci_bus_id = bus_id,
                        .major = properties.major,
                        .minor = properties.minor,
                        .multiprocessors = properties.multiProcessorCount,

@@ -13,8 +13,9 @@ namespace vixen::kernels {
 
 struct CudaDevice {
   int index = 0;
-  std::string name;  // "NVIDIA H200"
-  int major = 0;     // compute capability
+  std::string name;        // "NVIDIA H200"
+  std::string pci_bus_id;  // "0000:3B:00.0", the name that other tools know it by
+  int major = 0;           // compute capability
   int minor = 0;
   int multiprocessors = 0;
   size_t memory_bytes = 0;

@@ -121,7 +121,7 @@ bool CollectorLoop::TryLaunch(const std::shared_ptr<Policy>& policy) {
                 .ticket = *std::move(ticket),
                 .batch = std::make_shared<FinishedBatch>(FinishedBatch{
                     .header = {},
-                    .batch = kernels::Batch(run_.collector.episodes, run_.collector.steps, true)}),
+                    .batch = collector->MakeBatch(true)}),
                 .started = Clock::now()};
   FillHeader(run_, *policy, *collector, weights, number, launch.batch->header);
   policy->metrics.launches->Increment();

@@ -82,6 +82,9 @@ class FakeCollector final : public kernels::Collector {
     committed_[static_cast<size_t>(kind)] = true;
     ++control_.commits;
   }
+  kernels::Batch MakeBatch(bool with_terms) override {
+    return kernels::Batch(options_.episodes, options_.steps, with_terms);
+  }
   absl::Status CanLaunch() const override {
     if (lost_) return absl::DataLossError("the device is lost");
     const bool curiosity = options_.settings.curiosity_max == 0.0f || committed_[2];

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/metrics/nvml.h"
+
+#include <dlfcn.h>
+
+#include <utility>
+
+#include "base/str_cat.h"
+
+namespace vixen::server {
+namespace {
+
+// NVML's binary interface, as far as it is used here.
+using Device = void*;
+struct Utilization {
+  unsigned gpu = 0;  // percent
+  unsigned memory = 0;
+};
+struct Memory {
+  unsigned long long total = 0;
+  unsigned long long free = 0;
+  unsigned long long used = 0;
+};
+constexpr int kSuccess = 0;
+constexpr int kGpuIsLost = 15;
+constexpr int kTemperatureGpu = 0;
+constexpr int kClockSm = 1;
+constexpr int kUncorrected = 1;
+constexpr int kVolatile = 0;
+
+}  // namespace
+
+struct Nvml::Functions {
+  int (*init)() = nullptr;
+  int (*shutdown)() = nullptr;
+  const char* (*error_text)(int) = nullptr;
+  int (*find)(const char*, Device*) = nullptr;
+  int (*utilization)(Device, Utilization*) = nullptr;
+  int (*power)(Device, unsigned*) = nullptr;  // milliwatts
+  int (*memory)(Device, Memory*) = nullptr;
+  int (*temperature)(Device, int, unsigned*) = nullptr;
+  int (*clock)(Device, int, unsigned*) = nullptr;  // MHz
+  int (*ecc_errors)(Device, int, int, unsigned long long*) = nullptr;
+};
+
+absl::StatusOr<std::unique_ptr<Nvml>> Nvml::Open(const std::string& pci_bus_id,
+                                                 const char* library) {
+  // It stays loaded: the driver keeps threads in it.
+  void* handle = dlopen(library, RTLD_LAZY | RTLD_LOCAL);
+  if (handle == nullptr) {
+    return absl::UnavailableError(base::StrCat(library, " is not here: no GPU metrics"));
+  }
+  auto functions = std::make_unique<Functions>();
+  const char* missing = nullptr;
+  const auto find = [&](auto& function, const char* name) {
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(handle, name));
+    if (function == nullptr && missing == nullptr) missing = name;
+  };
+  find(functions->init, "nvmlInit_v2");
+  find(functions->shutdown, "nvmlShutdown");
+  find(functions->error_text, "nvmlErrorString");
+  find(functions->find, "nvmlDeviceGetHandleByPciBusId_v2");
+  find(functions->utilization, "nvmlDeviceGetUtilizationRates");
+  find(functions->power, "nvmlDeviceGetPowerUsage");
+  find(functions->memory, "nvmlDeviceGetMemoryInfo");
+  find(functions->temperature, "nvmlDeviceGetTemperature");
+  find(functions->clock, "nvmlDeviceGetClockInfo");
+  find(functions->ecc_errors, "nvmlDeviceGetTotalEccErrors");
+  if (missing != nullptr) {
+    return absl::UnavailableError(base::StrCat(library, " has no ", missing, ": no GPU metrics"));
+  }
+  if (const int error = functions->init(); error != kSuccess) {
+    return absl::InternalError(base::StrCat("nvmlInit: ", functions->error_text(error)));
+  }
+  Device device = nullptr;
+  if (const int error = functions->find(pci_bus_id.c_str(), &device); error != kSuccess) {
+    const absl::Status status = absl::InternalError(base::StrCat(
+        "nvmlDeviceGetHandleByPciBusId(", pci_bus_id, "): ", functions->error_text(error)));
+    functions->shutdown();
+    return status;
+  }
+  return std::unique_ptr<Nvml>(new Nvml(std::move(functions), device));
+}
+
+Nvml::Nvml(std::unique_ptr<Functions> functions, void* device)
+    : functions_(std::move(functions)), device_(device) {}
+
+Nvml::~Nvml() { functions_->shutdown(); }
+
+GpuReading Nvml::Read() const {
+  GpuReading reading;
+  const auto ask = [&](int result) {
+    reading.lost = reading.lost || result == kGpuIsLost;
+    return result == kSuccess;
+  };
+  Utilization utilization;
+  if (ask(functions_->utilization(device_, &utilization))) {
+    reading.utilization = utilization.gpu / 100.0;
+  }
+  unsigned value = 0;
+  if (ask(functions_->power(device_, &value))) reading.power_watts = value / 1000.0;
+  if (ask(functions_->temperature(device_, kTemperatureGpu, &value))) {
+    reading.temperature_celsius = value;
+  }
+  if (ask(functions_->clock(device_, kClockSm, &value))) reading.sm_clock_hertz = value * 1e6;
+  Memory memory;
+  if (ask(functions_->memory(device_, &memory))) {
+    reading.memory_used_bytes = static_cast<double>(memory.used);
+    reading.memory_total_bytes = static_cast<double>(memory.total);
+  }
+  unsigned long long errors = 0;
+  if (ask(functions_->ecc_errors(device_, kUncorrected, kVolatile, &errors))) {
+    reading.uncorrected_ecc_errors = static_cast<double>(errors);
+  }
+  return reading;
+}
+
+}  // namespace vixen::server
