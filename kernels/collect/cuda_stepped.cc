@@ -18,7 +18,7 @@ constexpr int kRowPosition = 1;
 }  // namespace
 
 SteppedAlgorithm::~SteppedAlgorithm() {
-  if (cublas_ != nullptr) cublasDestroy(cublas_);
+  if (cublas_ != nullptr) api_->destroy(cublas_);
 }
 
 // output [rows, m.outputs] = input [rows, m.inputs] (rows `stride` apart) · matrixᵀ.
@@ -31,7 +31,7 @@ absl::Status SteppedAlgorithm::Multiply(const LiveWeights& weights, int matrix, 
   const cublasComputeType_t compute = precision_ == Precision::kTf32 ? CUBLAS_COMPUTE_32F_FAST_TF32
                                       : half()                       ? CUBLAS_COMPUTE_32F
                                                                      : CUBLAS_COMPUTE_32F_PEDANTIC;
-  VIXEN_CUBLAS_RETURN_IF_ERROR(cublasGemmEx(
+  VIXEN_CUBLAS_RETURN_IF_ERROR(api_->gemm(
       cublas_, CUBLAS_OP_T, CUBLAS_OP_N, static_cast<int>(m.outputs), static_cast<int>(rows),
       static_cast<int>(m.inputs), &one, weights.image + (half() ? m.f16 : m.f32), type,
       static_cast<int>(m.inputs), input, type, static_cast<int>(stride), &zero, output, CUDA_R_32F,
@@ -180,12 +180,13 @@ absl::Status SteppedAlgorithm::Prepare(const CollectorOptions& options, Precisio
   // that slows a product down, nor uninitialised.
   VIXEN_CUDA_RETURN_IF_ERROR(cudaMemsetAsync(input_.data(), 0, input_.bytes(), stream));
   VIXEN_CUDA_RETURN_IF_ERROR(cudaMemsetAsync(position_.data(), 0, position_.bytes(), stream));
-  VIXEN_CUBLAS_RETURN_IF_ERROR(cublasCreate(&cublas_));
-  VIXEN_CUBLAS_RETURN_IF_ERROR(cublasSetStream(cublas_, stream));
+  VIXEN_ASSIGN_OR_RETURN(api_, LoadCublas());
+  VIXEN_CUBLAS_RETURN_IF_ERROR(api_->create(&cublas_));
+  VIXEN_CUBLAS_RETURN_IF_ERROR(api_->set_stream(cublas_, stream));
   VIXEN_CUBLAS_RETURN_IF_ERROR(
-      cublasSetWorkspace(cublas_, cublas_workspace_.data(), kCublasWorkspaceBytes));
+      api_->set_workspace(cublas_, cublas_workspace_.data(), kCublasWorkspaceBytes));
   if (precision == Precision::kFp32) {
-    VIXEN_CUBLAS_RETURN_IF_ERROR(cublasSetMathMode(cublas_, CUBLAS_PEDANTIC_MATH));
+    VIXEN_CUBLAS_RETURN_IF_ERROR(api_->set_math_mode(cublas_, CUBLAS_PEDANTIC_MATH));
   }
 
   const auto steps = [&](uint32_t n) -> absl::Status {

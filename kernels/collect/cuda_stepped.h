@@ -3,8 +3,6 @@
 // batched phase as the same products over pieces of the launch's rows. Any width and setting.
 #pragma once
 
-#include <cublas_v2.h>
-
 #include <cstddef>
 #include <cstdint>
 
@@ -13,6 +11,7 @@
 #include "kernels/collect/cuda_launch.h"
 #include "kernels/collect/cuda_weights.h"
 #include "kernels/cuda/buffer.h"
+#include "kernels/cuda/cublas.h"
 #include "kernels/cuda/stream.h"
 
 namespace vixen::kernels {
@@ -64,6 +63,7 @@ class SteppedAlgorithm {
   LivePolicy weights_;
   const LaunchArguments* arguments_ = nullptr;
   DeviceMarket market_;
+  const Cublas* api_ = nullptr;
   cublasHandle_t cublas_ = nullptr;
   uint32_t graph_steps_ = 0;  // steps in one replay of `steps_graph_`
   uint32_t piece_rows_ = 0;   // rows in one replay of `piece_graph_`

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/status.h"
 
-#include <cublas_v2.h>
-
 #include <string>
 #include <string_view>
 
@@ -52,13 +50,6 @@ absl::Status CudaStatus(cudaError_t error, const char* call) {
     default:
       return IsSticky(error) ? absl::DataLossError(message) : absl::InternalError(message);
   }
-}
-
-absl::Status CublasStatus(int status, const char* call) {
-  if (status == CUBLAS_STATUS_SUCCESS) return absl::OkStatus();
-  return absl::InternalError(
-      base::StrCat(std::string(FunctionOf(call)), ": ",
-                   cublasGetStatusString(static_cast<cublasStatus_t>(status))));
 }
 
 }  // namespace vixen::kernels

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUDA and cuBLAS results as absl::Status: INTERNAL (RESOURCE_EXHAUSTED for memory, UNAVAILABLE for
+// CUDA results as absl::Status: INTERNAL (RESOURCE_EXHAUSTED for memory, UNAVAILABLE for
 // a missing driver or device, DATA_LOSS when the device is lost) naming the call and the runtime's
 // words.
 #pragma once
@@ -11,8 +11,6 @@
 namespace vixen::kernels {
 
 absl::Status CudaStatus(cudaError_t error, const char* call);
-// `status` is a cublasStatus_t; an int here keeps cuBLAS out of every includer.
-absl::Status CublasStatus(int status, const char* call);
 
 }  // namespace vixen::kernels
 
@@ -22,12 +20,4 @@ absl::Status CublasStatus(int status, const char* call);
     if (vixen_cuda_error_ != cudaSuccess) {                          \
       return ::vixen::kernels::CudaStatus(vixen_cuda_error_, #call); \
     }                                                                \
-  } while (false)
-
-#define VIXEN_CUBLAS_RETURN_IF_ERROR(call)                                \
-  do {                                                                    \
-    const auto vixen_cublas_status_ = (call);                             \
-    if (vixen_cublas_status_ != CUBLAS_STATUS_SUCCESS) {                  \
-      return ::vixen::kernels::CublasStatus(vixen_cublas_status_, #call); \
-    }                                                                     \
   } while (false)
