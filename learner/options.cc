@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 
 #include "absl/strings/str_cat.h"
 #include "base/cpu_count.h"
@@ -14,27 +15,37 @@
 namespace vixen::learner {
 namespace {
 
-// Host name and process, within what names may hold.
+// The same after a restart: the pod's name where there is one, else the host's, and the rank where
+// several processes of a host are told apart by it; within what names may hold.
 std::string DefaultConsumer() {
   std::array<char, 256> host{};
   gethostname(host.data(), host.size() - 1);
-  std::string name = host.data();
+  const char* const pod = std::getenv("POD_NAME");
+  const char* const rank = std::getenv("RANK");
+  std::string name = pod != nullptr && *pod != '\0' ? pod : host.data();
+  name = name.substr(0, 48);
+  if (rank != nullptr && *rank != '\0') absl::StrAppend(&name, "-", std::string(rank).substr(0, 8));
   for (char& c : name) {
     const bool allowed = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
                          (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
     if (!allowed) c = '-';
   }
-  return absl::StrCat(name.substr(0, 48), "-", getpid());
+  return name;
 }
 
 }  // namespace
 
 absl::Status CompleteConfig(const config::Origins& origins, v1::LearnerConfig& config) {
-  if (config.actor().empty()) {
-    return base::UsageError("no actor is given: --actor HOST:PORT");
+  if (config.actor().empty() == config.offline().empty()) {
+    return base::UsageError(config.actor().empty()
+                                ? "no actor is given: --actor HOST:PORT, or --offline BATCHES"
+                                : "actor and offline exclude each other");
   }
-  if (config.resume() && config.out().empty()) {
-    return base::UsageError("resume needs out, the folder that holds weights.safetensors");
+  if (!config.offline().empty() && config.dataset().empty()) {
+    return base::UsageError("offline needs dataset, the one that the batches were made on");
+  }
+  if (config.resume() != v1::RESUME_NO && CheckpointFolder(config).empty()) {
+    return base::UsageError("resume needs out, the folder of weights.safetensors and checkpoints");
   }
   if (config.consumer().empty()) config.set_consumer(DefaultConsumer());
   if (config.cache().empty()) config.set_cache(DefaultCacheFolder());
@@ -46,6 +57,18 @@ absl::Status CompleteConfig(const config::Origins& origins, v1::LearnerConfig& c
   if (origins.count("advantage_hidden") == 0) network.clear_advantage_hidden();
   if (origins.count("curiosity_hidden") == 0) network.clear_curiosity_hidden();
   return absl::OkStatus();
+}
+
+std::string CheckpointFolder(const v1::LearnerConfig& config) {
+  const std::string& folder = config.checkpoint().checkpoint_folder();
+  if (!folder.empty()) return folder;
+  return config.out().empty() ? "" : absl::StrCat(config.out(), "/checkpoints");
+}
+
+bool MakesCheckpoints(const v1::LearnerConfig& config) {
+  const v1::CheckpointSettings& checkpoint = config.checkpoint();
+  return !CheckpointFolder(config).empty() &&
+         (checkpoint.checkpoint_seconds() > 0 || checkpoint.checkpoint_updates() > 0);
 }
 
 int TorchThreads(const v1::LearnerConfig& config) {

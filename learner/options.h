@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
+
 #include "absl/status/status.h"
 #include "proto/config/config_file.h"
 #include "vixen/v1/config.pb.h"
@@ -11,6 +13,11 @@ namespace vixen::learner {
 // network widths that were not given (they are the actor's then), and checks what config.proto
 // cannot say. Usage errors.
 absl::Status CompleteConfig(const config::Origins& origins, v1::LearnerConfig& config);
+
+// Where checkpoints are looked for and kept; empty when neither it nor `out` is set.
+std::string CheckpointFolder(const v1::LearnerConfig& config);
+// Whether any are to be made.
+bool MakesCheckpoints(const v1::LearnerConfig& config);
 
 // LibTorch's CPU threads: as configured, else what the cgroup and affinity allow less one for an
 // actor on this machine.

@@ -5,17 +5,21 @@
 #include <spdlog/spdlog.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
+#include "base/sha256.h"
 #include "base/status_macros.h"
 #include "learner/client/channel.h"
 #include "learner/client/dataset_fetch.h"
 #include "learner/client/run_book.h"
 #include "learner/loop/learner.h"
 #include "learner/loop/plan.h"
+#include "learner/loop/stored_batches.h"
 #include "learner/metrics/metrics.h"
 #include "learner/options.h"
 #include "learner/trainer/device.h"
@@ -50,6 +54,61 @@ absl::StatusOr<FirstActor> WaitForActor(const v1::LearnerConfig& config, StopFla
   }
 }
 
+void LogSheets(const RunBook& book) {
+  for (const v1::LearnerSheet& sheet : book.Sheets()) {
+    spdlog::info(
+        "run {:016x} of {}{}: received {} batches, {} rows; inserted {}, duplicate {}, lost with "
+        "earlier processes {} batches",
+        sheet.run_id(), sheet.actor(), sheet.ended() ? " (ended)" : "", sheet.received().batches(),
+        sheet.received().rows(), sheet.inserted().batches(), sheet.duplicate().batches(),
+        sheet.lost_with_predecessor().batches());
+  }
+}
+
+// From recorded batches, without an actor.
+absl::Status RunOffline(const v1::LearnerConfig& config, const std::string& device, RunBook& book,
+                        Metrics& metrics, StopFlag& stop) {
+  VIXEN_ASSIGN_OR_RETURN(StoredBatches stored,
+                         StoredBatches::Open({config.offline().begin(), config.offline().end()}));
+  VIXEN_ASSIGN_OR_RETURN(std::shared_ptr<const market::Dataset> dataset,
+                         market::Dataset::Load(config.dataset()));
+  VIXEN_ASSIGN_OR_RETURN(const v1::GetInfoResponse info, stored.Info(dataset->bars()));
+  const auto own = dataset->fingerprint();
+  if (std::string(own.begin(), own.end()) != info.dataset().fingerprint()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        config.dataset(), " has fingerprint ", base::ToHex(own), ", the batches were made on ",
+        absl::BytesToHexString(info.dataset().fingerprint())));
+  }
+  VIXEN_ASSIGN_OR_RETURN(const Plan plan, MakePlan(config, info));
+  spdlog::info("offline: {} recorded batches; policy {}: network {}, device {}, {} threads",
+               stored.size(), config.policy(), plan.architecture.Describe(), device,
+               TorchThreads(config));
+  VIXEN_ASSIGN_OR_RETURN(
+      const std::unique_ptr<Learner> learner,
+      Learner::Create(plan, std::move(dataset), device, std::move(stored), book, metrics));
+  return learner->Run(stop);
+}
+
+absl::Status RunOnline(const v1::LearnerConfig& config, const std::string& device, RunBook& book,
+                       Metrics& metrics, StopFlag& stop) {
+  absl::StatusOr<FirstActor> first = WaitForActor(config, stop);
+  if (!first.ok()) return stop.stopped() ? absl::OkStatus() : first.status();
+  VIXEN_ASSIGN_OR_RETURN(const Plan plan, MakePlan(config, first->info));
+  spdlog::info("policy {}: network {}, {} of {} actions, device {}, {} threads", config.policy(),
+               plan.architecture.Describe(), plan.actions().size(), kernels::kActions, device,
+               TorchThreads(config));
+
+  absl::StatusOr<std::shared_ptr<const market::Dataset>> dataset =
+      config.dataset().empty()
+          ? FetchDataset(*first->stub, first->info.dataset(), config.cache(), stop)
+          : LoadMatchingDataset(config.dataset(), first->info.dataset());
+  if (!dataset.ok()) return stop.stopped() ? absl::OkStatus() : dataset.status();
+  VIXEN_ASSIGN_OR_RETURN(
+      const std::unique_ptr<Learner> learner,
+      Learner::Create(plan, *std::move(dataset), device, std::nullopt, book, metrics));
+  return learner->Run(stop);
+}
+
 }  // namespace
 
 absl::Status RunLearner(const v1::LearnerConfig& config, StopFlag& stop) {
@@ -64,27 +123,10 @@ absl::Status RunLearner(const v1::LearnerConfig& config, StopFlag& stop) {
           base::WriteFileAtomically(config.port_file(), absl::StrCat(port, "\n")));
     }
   }
-  absl::StatusOr<FirstActor> first = WaitForActor(config, stop);
-  if (!first.ok()) return stop.stopped() ? absl::OkStatus() : first.status();
-  VIXEN_ASSIGN_OR_RETURN(const Plan plan, MakePlan(config, first->info));
-  spdlog::info("policy {}: network {}, {} of {} actions, device {}, {} threads", config.policy(),
-               plan.architecture.Describe(), plan.actions().size(), kernels::kActions, device,
-               TorchThreads(config));
-
-  absl::StatusOr<std::shared_ptr<const market::Dataset>> dataset =
-      config.dataset().empty()
-          ? FetchDataset(*first->stub, first->info.dataset(), config.cache(), stop)
-          : LoadMatchingDataset(config.dataset(), first->info.dataset());
-  if (!dataset.ok()) return stop.stopped() ? absl::OkStatus() : dataset.status();
-  VIXEN_ASSIGN_OR_RETURN(const std::unique_ptr<Learner> learner,
-                         Learner::Create(plan, *std::move(dataset), device, book, metrics));
-  const absl::Status status = learner->Run(stop);
-  for (const v1::LearnerSheet& sheet : book.Sheets()) {
-    spdlog::info(
-        "run {:016x} of {}{}: received {} batches, {} rows; inserted {}, duplicate {} batches",
-        sheet.run_id(), sheet.actor(), sheet.ended() ? " (ended)" : "", sheet.received().batches(),
-        sheet.received().rows(), sheet.inserted().batches(), sheet.duplicate().batches());
-  }
+  const absl::Status status = config.offline().empty()
+                                  ? RunOnline(config, device, book, metrics, stop)
+                                  : RunOffline(config, device, book, metrics, stop);
+  LogSheets(book);
   return status;
 }
 

@@ -5,6 +5,7 @@
 #include <spdlog/spdlog.h>
 
 #include <chrono>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -37,6 +38,7 @@ void ActorLink::Start() {
 
 void ActorLink::Run() {
   Backoff backoff;
+  auto name_was_free = std::chrono::steady_clock::now();
   while (!stop_.stopped()) {
     received_batch_ = false;
     const uint64_t before = session_;
@@ -48,6 +50,15 @@ void ActorLink::Run() {
       return;
     }
     if (received_batch_) backoff.Reset();
+    const auto now = std::chrono::steady_clock::now();
+    if (status.code() != absl::StatusCode::kAlreadyExists) {
+      name_was_free = now;
+    } else if (now - name_was_free >= options_.name_taken_wait) {
+      events_.Push(ClientFailed{absl::AlreadyExistsError(absl::StrCat(
+          status.message(), ": another learner is consumer \"", options_.consumer, "\" of group \"",
+          options_.group, "\"; start each with its own --consumer"))});
+      return;
+    }
     spdlog::warn("actor {}: stream ended ({}); connecting again", options_.address,
                  status.ok() ? "OK" : status.ToString());
     if (!backoff.Wait(stop_)) return;
@@ -102,7 +113,12 @@ absl::Status ActorLink::ReadAll(Stream& stream, const v1::GetInfoResponse& info)
   open.set_consumer(options_.consumer);
   open.mutable_encoding();
   open.set_dataset_fingerprint(options_.dataset_fingerprint);
-  for (const v1::RunRanges& ranges : book_.Held(options_.address)) *open.add_held() = ranges;
+  if (v1::RunRanges held = book_.Held(info.run_id()); held.ranges_size() > 0) {
+    *open.add_held() = std::move(held);
+  }
+  if (v1::RunRanges durable = book_.Durable(info.run_id()); durable.ranges_size() > 0) {
+    *open.add_durable() = std::move(durable);
+  }
   if (!stream.Write(request)) return absl::OkStatus();
 
   grpc::ByteBuffer message;
@@ -164,6 +180,13 @@ void ActorLink::SendAcknowledge(uint64_t run_id, uint64_t sequence) {
   request.mutable_ack()->set_sequence(sequence);
   std::lock_guard lock(mutex_);
   if (run_id_ == run_id) Write(request);
+}
+
+void ActorLink::SendDurable(const v1::RunRanges& ranges) {
+  v1::CollectRequest request;
+  *request.mutable_durable()->mutable_ranges() = ranges;
+  std::lock_guard lock(mutex_);
+  if (run_id_ == ranges.run_id()) Write(request);
 }
 
 void ActorLink::HalfClose() {

@@ -24,6 +24,8 @@ struct LinkOptions {
   std::string address;  // for messages
   std::string policy, group, consumer;
   std::string dataset_fingerprint;  // raw bytes: both ends must hold the same bars
+  // How long the name may be taken: a stream that broke is noticed by the actor only after a while.
+  std::chrono::milliseconds name_taken_wait{60'000};
   // Judges what the actor says it is; an error is final.
   std::function<absl::Status(const v1::GetInfoResponse&)> check;
 };
@@ -45,6 +47,8 @@ class ActorLink {
   // After insert. A batch of an ended stream is acknowledged on the live one if the run is the
   // same.
   void SendAcknowledge(uint64_t run_id, uint64_t sequence);
+  // These batches are in a checkpoint on disk. Nothing when the live run is another.
+  void SendDurable(const v1::RunRanges& ranges);
 
   // No more credit: the actor sends what was reserved and ends the stream. The link does not
   // reconnect.

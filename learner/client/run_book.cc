@@ -11,7 +11,18 @@ void AddTo(v1::Amount& amount, uint64_t batches, uint64_t rows) {
   amount.set_rows(amount.rows() + rows);
 }
 
+void AddRanges(const SequenceSet& sequences,
+               google::protobuf::RepeatedPtrField<v1::SequenceRange>& ranges) {
+  for (const auto& [first, last] : sequences.ranges()) {
+    v1::SequenceRange& range = *ranges.Add();
+    range.set_first(first);
+    range.set_last(last);
+  }
+}
+
 }  // namespace
+
+void SequenceSet::InsertRange(uint64_t first, uint64_t last) { ranges_[first] = last; }
 
 bool SequenceSet::Contains(uint64_t sequence) const {
   const auto after = ranges_.upper_bound(sequence);
@@ -35,7 +46,7 @@ bool SequenceSet::Insert(uint64_t sequence) {
   return true;
 }
 
-void RunBook::RunOpened(const std::string& actor, uint64_t run_id) {
+void RunBook::RunOpened(const std::string& actor, uint64_t run_id, const v1::Amount& lost) {
   std::lock_guard lock(mutex_);
   for (auto& [id, run] : runs_) {
     if (run.sheet.actor() == actor && id != run_id) run.sheet.set_ended(true);
@@ -46,6 +57,13 @@ void RunBook::RunOpened(const std::string& actor, uint64_t run_id) {
   sheet.set_policy(policy_);
   sheet.set_group(group_);
   sheet.set_ended(false);
+  if (lost.batches() > 0) *sheet.mutable_lost_with_predecessor() = lost;
+}
+
+bool RunBook::Holds(uint64_t run_id, uint64_t sequence) const {
+  std::lock_guard lock(mutex_);
+  const auto run = runs_.find(run_id);
+  return run != runs_.end() && run->second.sequences.Contains(sequence);
 }
 
 bool RunBook::Receive(uint64_t run_id, uint64_t sequence, uint64_t rows) {
@@ -73,20 +91,58 @@ void RunBook::Inserted(uint64_t run_id, uint64_t rows,
   }
 }
 
-std::vector<v1::RunRanges> RunBook::Held(const std::string& actor) const {
+v1::RunRanges RunBook::Held(uint64_t run_id) const {
   std::lock_guard lock(mutex_);
-  std::vector<v1::RunRanges> held;
-  for (const auto& [id, run] : runs_) {
-    if (run.sheet.actor() != actor || run.sheet.ended() || run.sequences.ranges().empty()) continue;
-    v1::RunRanges& ranges = held.emplace_back();
-    ranges.set_run_id(id);
-    for (const auto& [first, last] : run.sequences.ranges()) {
-      v1::SequenceRange& range = *ranges.add_ranges();
-      range.set_first(first);
-      range.set_last(last);
-    }
+  v1::RunRanges held;
+  held.set_run_id(run_id);
+  if (const auto run = runs_.find(run_id); run != runs_.end()) {
+    AddRanges(run->second.sequences, *held.mutable_ranges());
   }
   return held;
+}
+
+v1::RunRanges RunBook::Durable(uint64_t run_id) const {
+  std::lock_guard lock(mutex_);
+  v1::RunRanges durable;
+  if (const auto run = runs_.find(run_id); run != runs_.end()) durable = run->second.durable;
+  durable.set_run_id(run_id);
+  return durable;
+}
+
+std::vector<v1::CheckpointRun> RunBook::Save() const {
+  std::lock_guard lock(mutex_);
+  std::vector<v1::CheckpointRun> runs;
+  for (const auto& [id, run] : runs_) {
+    v1::CheckpointRun& saved = runs.emplace_back();
+    *saved.mutable_sheet() = run.sheet;
+    *saved.mutable_sheet()->mutable_durable() = run.sheet.inserted();
+    AddRanges(run.sequences, *saved.mutable_sequences());
+  }
+  return runs;
+}
+
+void RunBook::MarkDurable(const std::vector<v1::CheckpointRun>& runs) {
+  std::lock_guard lock(mutex_);
+  for (const v1::CheckpointRun& saved : runs) {
+    Run& run = runs_[saved.sheet().run_id()];
+    *run.sheet.mutable_durable() = saved.sheet().durable();
+    run.durable.set_run_id(saved.sheet().run_id());
+    *run.durable.mutable_ranges() = saved.sequences();
+  }
+}
+
+void RunBook::Restore(const std::vector<v1::CheckpointRun>& runs) {
+  {
+    std::lock_guard lock(mutex_);
+    for (const v1::CheckpointRun& saved : runs) {
+      Run& run = runs_[saved.sheet().run_id()];
+      run.sheet = saved.sheet();
+      for (const v1::SequenceRange& range : saved.sequences()) {
+        run.sequences.InsertRange(range.first(), range.last());
+      }
+    }
+  }
+  MarkDurable(runs);
 }
 
 std::vector<v1::LearnerSheet> RunBook::Sheets() const {

@@ -12,11 +12,13 @@
 
 #include <cmath>
 #include <exception>
+#include <iterator>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/status_macros.h"
 #include "learner/trainer/flat_optimizer.h"
 
 namespace vixen::learner {
@@ -27,6 +29,15 @@ constexpr double kSlope = 0.01;
 absl::Status TorchError(const std::exception& error) {
   const std::string text = error.what();
   return absl::InternalError(absl::StrCat("LibTorch: ", text.substr(0, text.find('\n'))));
+}
+
+absl::Status CheckSize(const kernels::Parameters& weights,
+                       const kernels::Architecture& architecture) {
+  const size_t expected = kernels::ParameterCount(architecture, kernels::WeightsKind::kCuriosity);
+  if (weights.values.size() == expected) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrFormat("curiosity weights hold %d numbers, architecture %s needs %d",
+                      weights.values.size(), architecture.Describe(), expected));
 }
 
 }  // namespace
@@ -58,6 +69,8 @@ struct CuriosityTrainer::State {
     return flat.narrow(0, static_cast<int64_t>(l.bias_offset), l.outputs);
   }
 
+  kernels::Parameters OnHost(const at::Tensor& flat) const;
+
   const CuriosityOptions options;
   const at::Device device;
   const std::vector<kernels::LayerLayout> layers;
@@ -72,13 +85,7 @@ CuriosityTrainer::~CuriosityTrainer() = default;
 
 absl::StatusOr<std::unique_ptr<CuriosityTrainer>> CuriosityTrainer::Create(
     const CuriosityOptions& options, const kernels::Parameters& weights) {
-  const size_t expected =
-      kernels::ParameterCount(options.architecture, kernels::WeightsKind::kCuriosity);
-  if (weights.values.size() != expected) {
-    return absl::InvalidArgumentError(
-        absl::StrFormat("curiosity weights hold %d numbers, architecture %s needs %d",
-                        weights.values.size(), options.architecture.Describe(), expected));
-  }
+  VIXEN_RETURN_IF_ERROR(CheckSize(weights, options.architecture));
   try {
     at::NoGradGuard no_grad;
     return std::unique_ptr<CuriosityTrainer>(
@@ -127,13 +134,45 @@ absl::StatusOr<double> CuriosityTrainer::Update() {
   }
 }
 
-kernels::Parameters CuriosityTrainer::Export() const {
+kernels::Parameters CuriosityTrainer::State::OnHost(const at::Tensor& flat) const {
   kernels::Parameters out;
-  out.architecture = state_->options.architecture;
+  out.architecture = options.architecture;
   out.kind = kernels::WeightsKind::kCuriosity;
-  const at::Tensor host = state_->parameters.to(at::kCPU);
+  const at::Tensor host = flat.to(at::kCPU);
   out.values.assign(host.data_ptr<float>(), host.data_ptr<float>() + host.numel());
   return out;
+}
+
+kernels::Parameters CuriosityTrainer::Export() const { return state_->OnHost(state_->parameters); }
+
+CuriosityCut CuriosityTrainer::Save() const {
+  State& s = *state_;
+  return {.weights = Export(),
+          .optimizer = {.first = s.OnHost(s.optimizer.first_moment()),
+                        .second = s.OnHost(s.optimizer.second_moment()),
+                        .steps = s.optimizer.steps().item<float>()}};
+}
+
+absl::Status CuriosityTrainer::Restore(const CuriosityCut& cut) {
+  State& s = *state_;
+  const kernels::Parameters* const parts[] = {&cut.weights, &cut.optimizer.first,
+                                              &cut.optimizer.second};
+  at::Tensor* const places[] = {&s.parameters, &s.optimizer.first_moment(),
+                                &s.optimizer.second_moment()};
+  for (const kernels::Parameters* part : parts) {
+    VIXEN_RETURN_IF_ERROR(CheckSize(*part, s.options.architecture));
+  }
+  try {
+    at::NoGradGuard no_grad;
+    for (size_t i = 0; i < std::size(parts); ++i) {
+      std::vector<float> copy = parts[i]->values;
+      places[i]->copy_(at::from_blob(copy.data(), {static_cast<int64_t>(copy.size())}, at::kFloat));
+    }
+    s.optimizer.steps().fill_(cut.optimizer.steps);
+    return absl::OkStatus();
+  } catch (const std::exception& error) {
+    return TorchError(error);
+  }
 }
 
 }  // namespace vixen::learner

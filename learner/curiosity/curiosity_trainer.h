@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "kernels/nn/network.h"
 #include "learner/trainer/minibatch.h"
+#include "learner/trainer/trainer_cut.h"
 
 namespace vixen::learner {
 
@@ -30,6 +31,10 @@ class CuriosityTrainer {
   // One update from the minibatch; the loss. DATA_LOSS when it is not finite: nothing changed then.
   absl::StatusOr<double> Update();
   kernels::Parameters Export() const;
+
+  CuriosityCut Save() const;
+  // INVALID_ARGUMENT when the cut is of another architecture.
+  absl::Status Restore(const CuriosityCut& cut);
 
  private:
   struct State;

@@ -32,6 +32,7 @@ absl::StatusOr<std::unique_ptr<Actors>> Actors::Create(const Plan& plan, const R
                          .policy = plan.config.policy(),
                          .scaler_fingerprint = plan.scaler_fingerprint};
     ActorState& state = actors->actors_.emplace_back();
+    state.number = number;
     state.address = address;
     state.link = std::make_unique<ActorLink>(std::move(link), batches, book, events);
     state.pusher = std::make_unique<WeightsPusher>(std::move(pusher), weights, events);

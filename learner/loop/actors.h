@@ -12,20 +12,18 @@
 #include "learner/client/event.h"
 #include "learner/client/run_book.h"
 #include "learner/loop/plan.h"
-#include "learner/replay/n_step.h"
 #include "learner/weights/weights_pusher.h"
 
 namespace vixen::learner {
 
 // One actor as the training thread sees it.
 struct ActorState {
+  size_t number = 0;
   std::string address;
   std::unique_ptr<ActorLink> link;
   std::unique_ptr<WeightsPusher> pusher;
-  std::unique_ptr<NStepBuilder> builder;  // of the present run
 
   uint64_t stream = 0;  // live stream, 0: none
-  uint64_t run_id = 0;
   int64_t max_credit = 0;
   int64_t outstanding = 0;        // launches granted on the live stream and not received
   uint64_t required_version = 0;  // online weights that must be live before credit is given

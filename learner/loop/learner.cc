@@ -4,12 +4,17 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <bit>
+#include <span>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/crc32c.h"
 #include "base/file.h"
 #include "base/status_macros.h"
 #include "kernels/batch/columns.h"
+#include "learner/checkpoint/resume_check.h"
+#include "learner/options.h"
 #include "learner/trainer/initial_weights.h"
 
 namespace vixen::learner {
@@ -72,28 +77,71 @@ Learner::Learner(const Plan& plan, std::shared_ptr<const market::Dataset> datase
 
 absl::StatusOr<std::unique_ptr<Learner>> Learner::Create(
     const Plan& plan, std::shared_ptr<const market::Dataset> dataset, const std::string& device,
-    RunBook& book, Metrics& metrics) {
+    std::optional<StoredBatches> stored, RunBook& book, Metrics& metrics) {
   VIXEN_ASSIGN_OR_RETURN(RateLimiter limiter, RateLimiter::Create(plan.limiter()));
   std::unique_ptr<Learner> learner(new Learner(plan, std::move(dataset), limiter, book, metrics));
 
-  std::optional<PolicyFile> resumed;
   if (!plan.config.out().empty()) {
     VIXEN_RETURN_IF_ERROR(base::MakeFolders(plan.config.out()));
     learner->weights_path_ = absl::StrCat(plan.config.out(), "/weights.safetensors");
-    if (plan.config.resume()) {
-      VIXEN_ASSIGN_OR_RETURN(resumed, ReadPolicyFile(learner->weights_path_, plan.config.policy(),
-                                                     plan.architecture, plan.scaler_fingerprint));
-    }
-    VIXEN_RETURN_IF_ERROR(learner->log_.Open(absl::StrCat(plan.config.out(), "/training.jsonl"),
-                                             resumed.has_value()));
   }
-  VIXEN_RETURN_IF_ERROR(learner->BuildTrainers(device, resumed));
+  learner->stored_ = std::move(stored);
+  if (plan.offline()) {
+    learner->inputs_.push_back({.actor = "offline"});
+  } else {
+    for (const std::string& address : plan.config.actor()) {
+      learner->inputs_.push_back({.actor = address});
+    }
+  }
+  VIXEN_RETURN_IF_ERROR(learner->Resume(device));
   VIXEN_ASSIGN_OR_RETURN(learner->actors_, Actors::Create(plan, book, learner->events_));
+  if (MakesCheckpoints(plan.config)) {
+    learner->checkpoints_ = std::make_unique<CheckpointWriter>(
+        CheckpointStore(CheckpointFolder(plan.config), plan.config.checkpoint().checkpoint_keep()));
+  }
+  if (const std::string& trace = plan.config.testing().update_trace(); !trace.empty()) {
+    learner->trace_.open(trace, std::ios::trunc);
+  }
   metrics.replay_capacity.Set(static_cast<double>(plan.config.replay().capacity()));
   spdlog::info("replay: {} rows, {} MiB; limiter: window {:.0f} samples, launch of {} rows",
                learner->replay_.capacity(), Replay::BytesOf(learner->replay_.capacity()) >> 20,
                learner->limiter_.window(), plan.launch_rows);
   return learner;
+}
+
+// The newest checkpoint, else the saved weights, else nothing.
+absl::Status Learner::Resume(const std::string& device) {
+  const v1::Resume resume = plan_.config.resume();
+  std::optional<CheckpointStore::Found> checkpoint;
+  std::optional<PolicyFile> weights;
+  if (resume != v1::RESUME_NO) {
+    const CheckpointStore store(CheckpointFolder(plan_.config), 1);
+    VIXEN_ASSIGN_OR_RETURN(checkpoint, store.Newest(resume == v1::RESUME_PREVIOUS_OK));
+    if (!checkpoint.has_value() && !weights_path_.empty()) {
+      VIXEN_ASSIGN_OR_RETURN(weights, ReadPolicyFile(weights_path_, plan_.config.policy(),
+                                                     plan_.architecture, plan_.scaler_fingerprint));
+    }
+  }
+  if (!weights_path_.empty()) {
+    VIXEN_RETURN_IF_ERROR(log_.Open(absl::StrCat(plan_.config.out(), "/training.jsonl"),
+                                    checkpoint.has_value() || weights.has_value()));
+  }
+  VIXEN_RETURN_IF_ERROR(BuildTrainers(device, weights));
+  if (checkpoint.has_value()) {
+    for (const std::string& damaged : checkpoint->damaged) {
+      spdlog::warn("{}; going on from an older one", damaged);
+    }
+    VIXEN_ASSIGN_OR_RETURN(const std::vector<std::string> changed,
+                           CheckResume(checkpoint->cut.head, checkpoint->path, plan_));
+    for (const std::string& change : changed) spdlog::info("changed since then: {}", change);
+    VIXEN_RETURN_IF_ERROR(RestoreCut(checkpoint->cut));
+    spdlog::info("resumed from {}: {} updates, {} transitions, {} rows in the replay",
+                 checkpoint->path, updates_, transitions_, replay_.size());
+  }
+  updates_at_start_ = updates_at_checkpoint_ = updates_;
+  inserts_at_checkpoint_ = limiter_.inserts();
+  transitions_at_start_ = transitions_;
+  return absl::OkStatus();
 }
 
 absl::Status Learner::BuildTrainers(const std::string& device,
@@ -115,8 +163,6 @@ absl::Status Learner::BuildTrainers(const std::string& device,
     spdlog::info("resumed from {}: {} updates, {} transitions", weights_path_, updates_,
                  transitions_);
   }
-  updates_at_start_ = updates_;
-  transitions_at_start_ = transitions_;
   VIXEN_ASSIGN_OR_RETURN(trainer_, Trainer::Create(OptionsOf(plan_, device), online, target));
   if (plan_.curious()) {
     VIXEN_ASSIGN_OR_RETURN(curiosity_,
@@ -131,14 +177,17 @@ absl::Status Learner::BuildTrainers(const std::string& device,
 }
 
 absl::Status Learner::Run(StopFlag& stop) {
-  started_ = reported_ = progressed_ = saved_ = Clock::now();
+  started_ = reported_ = progressed_ = saved_ = checkpointed_ = Clock::now();
   actors_->Start();
   absl::Status status = Loop(stop);
   if (status.ok() && stop.stopped()) spdlog::info("stopping: closing streams, writing weights");
+  // While the streams are open: the actors hear of it.
+  const absl::Status kept = status.ok() ? FinishCheckpoints() : absl::OkStatus();
   actors_->Stop(kStreamEnd);
   const absl::Status reported = Report(/*last=*/true);
   const absl::Status saved = Save();
   if (!status.ok()) return status;
+  if (!kept.ok()) return kept;
   if (!reported.ok()) return reported;
   return saved;
 }
@@ -147,9 +196,7 @@ absl::Status Learner::Loop(StopFlag& stop) {
   Clock::time_point last = Clock::now();
   while (!stop.stopped() && !Done()) {
     const bool may_sample = MaySample();
-    std::optional<Event> event =
-        may_sample ? events_.PopFor(std::chrono::nanoseconds(0)) : events_.PopFor(kIdle);
-    if (event.has_value()) VIXEN_RETURN_IF_ERROR(Handle(*event));
+    VIXEN_RETURN_IF_ERROR(stored_.has_value() ? TakeStored() : TakeEvent(may_sample));
     const Clock::time_point now = Clock::now();
     CountWaits(std::chrono::duration<double>(now - last).count(), !may_sample);
     last = now;
@@ -161,9 +208,42 @@ absl::Status Learner::Loop(StopFlag& stop) {
     const uint64_t every = plan_.config.push().push_every();
     const bool due =
         every > 0 ? updates_ >= updates_at_push_ + every : batch_since_push_ && !MaySample();
-    if (due) PushToEveryone();
+    if (due && !stored_.has_value()) PushToEveryone();
+    KeepCheckpoints();
     VIXEN_RETURN_IF_ERROR(Report(/*last=*/false));
   }
+  return absl::OkStatus();
+}
+
+absl::Status Learner::TakeEvent(bool may_sample) {
+  std::optional<Event> event =
+      may_sample ? events_.PopFor(std::chrono::nanoseconds(0)) : events_.PopFor(kIdle);
+  return event.has_value() ? Handle(*event) : absl::OkStatus();
+}
+
+absl::Status Learner::TakeStored() {
+  RunInput& input = inputs_.front();
+  if (stored_->AtEnd()) {
+    if (OpenWindows() > 0) BeginRun(input, input.run_id);
+    if (limiter_.inserts() >= plan_.config.limiter().min_size()) return absl::OkStatus();
+    return absl::FailedPreconditionError(
+        absl::StrCat("offline: the batches hold ", limiter_.inserts(), " rows, min_size is ",
+                     plan_.config.limiter().min_size(), "; give more batches or lower min_size"));
+  }
+  if (limiter_.LaunchesAllowed(OpenWindows()) < 1) return absl::OkStatus();
+  const std::string file = stored_->next_file();
+  VIXEN_ASSIGN_OR_RETURN(const codec::RecordedBatch recorded, stored_->Next());
+  const v1::BatchHeader& header = recorded.header;
+  if (book_.Holds(header.run_id(), header.sequence())) return absl::OkStatus();
+  const absl::Status same = CheckSameWork(plan_, StoredBatches::InfoOf(recorded, plan_.bars));
+  if (!same.ok()) return absl::Status(same.code(), absl::StrCat(file, ": ", same.message()));
+  if (input.builder == nullptr || input.run_id != header.run_id()) {
+    BeginRun(input, header.run_id());
+    book_.RunOpened(input.actor, header.run_id());
+  }
+  book_.Receive(header.run_id(), header.sequence(), recorded.batch.statistics.valid_rows);
+  metrics_.batches.Increment();
+  Insert(input, header, recorded.batch);
   return absl::OkStatus();
 }
 
@@ -189,24 +269,26 @@ absl::Status Learner::Handle(Event& event) {
 void Learner::HandleOpened(StreamOpened& opened) {
   ActorState& actor = actors_->at(opened.actor);
   const uint64_t run_id = opened.opened.run_id();
-  if (actor.builder == nullptr || actor.run_id != run_id) {
-    if (actor.builder != nullptr) {
-      rows_.clear();
-      actor.builder->Flush(rows_);
-      replay_.Insert(rows_);
-      limiter_.Inserted(rows_.size());
-      transitions_ += rows_.size();
-      spdlog::info("actor {}: run {:016x} ended, run {:016x} began", actor.address, actor.run_id,
+  RunInput& input = inputs_[opened.actor];
+  if (input.builder == nullptr || input.run_id != run_id) {
+    if (input.builder != nullptr) {
+      spdlog::info("actor {}: run {:016x} ended, run {:016x} began", actor.address, input.run_id,
                    run_id);
     }
-    actor.builder = std::make_unique<NStepBuilder>(plan_.n_step());
+    BeginRun(input, run_id);
   }
-  actor.run_id = run_id;
   actor.stream = opened.stream;
   actor.max_credit = std::max<int64_t>(1, opened.opened.max_credit());
   actor.outstanding = 0;
   actor.ready = false;
-  book_.RunOpened(actor.address, run_id);
+  const v1::Amount& lost = opened.opened.lost_with_consumer();
+  book_.RunOpened(actor.address, run_id, lost);
+  if (lost.batches() > 0) {
+    spdlog::warn(
+        "actor {}: run {:016x}: {} batches, {} rows that earlier processes of consumer {} had "
+        "acknowledged are in no checkpoint: lost",
+        actor.address, run_id, lost.batches(), lost.rows(), plan_.config.consumer());
+  }
   spdlog::info("actor {}: stream open, run {:016x}, {} on {}", actor.address, run_id,
                opened.info.executor(), opened.info.device());
   for (const v1::PolicyInfo& policy : opened.info.policies()) {
@@ -228,35 +310,60 @@ void Learner::HandleBatch(BatchArrived& arrived) {
   if (batch_since_push_ && plan_.config.push().push_every() == 0) PushToEveryone();
   ActorState& actor = actors_->at(arrived.actor);
   const v1::BatchHeader& header = arrived.batch.header;
-  const kernels::LaunchStatistics& statistics = arrived.batch.batch.statistics;
   if (arrived.stream == actor.stream) --actor.outstanding;
   metrics_.batches.Increment();
 
-  if (book_.Receive(header.run_id(), header.sequence(), statistics.valid_rows)) {
-    rows_.clear();
-    const RowRejects rejects =
-        actor.builder->Add(header.launch(), RowsOf(arrived.batch.batch), rows_);
-    replay_.Insert(rows_);
-    limiter_.Inserted(rows_.size());
-    transitions_ += rows_.size();
-    book_.Inserted(header.run_id(), statistics.valid_rows - rejects.total(),
-                   {{"non_finite", rejects.non_finite}, {"out_of_range", rejects.out_of_range}});
-
-    const uint64_t online = version_[static_cast<size_t>(WeightsKind::kOnline)];
-    const double staleness = online > header.online_version()
-                                 ? static_cast<double>(online - header.online_version())
-                                 : 0;
-    metrics_.staleness.Observe(staleness);
-    metrics_.inserts.Increment(static_cast<double>(rows_.size()));
-    for (LogWindow* window : {&window_, &progress_window_}) {
-      window->rows += rows_.size();
-      ++window->batches;
-      window->staleness += staleness;
-      window->launches.Add(statistics);
-    }
+  if (book_.Receive(header.run_id(), header.sequence(),
+                    arrived.batch.batch.statistics.valid_rows)) {
+    Insert(inputs_[arrived.actor], header, arrived.batch.batch);
     batch_since_push_ = true;
   }
   actor.link->SendAcknowledge(header.run_id(), header.sequence());
+}
+
+void Learner::BeginRun(RunInput& input, uint64_t run_id) {
+  if (input.builder != nullptr) {
+    rows_.clear();
+    input.builder->Flush(rows_);
+    InsertRows();
+  }
+  input.builder = std::make_unique<NStepBuilder>(plan_.n_step());
+  input.run_id = run_id;
+}
+
+void Learner::InsertRows() {
+  replay_.Insert(rows_);
+  limiter_.Inserted(rows_.size());
+  transitions_ += rows_.size();
+  metrics_.inserts.Increment(static_cast<double>(rows_.size()));
+}
+
+void Learner::Insert(RunInput& input, const v1::BatchHeader& header, const kernels::Batch& batch) {
+  const kernels::LaunchStatistics& statistics = batch.statistics;
+  rows_.clear();
+  const RowRejects rejects = input.builder->Add(header.launch(), RowsOf(batch), rows_);
+  InsertRows();
+  book_.Inserted(header.run_id(), statistics.valid_rows - rejects.total(),
+                 {{"non_finite", rejects.non_finite}, {"out_of_range", rejects.out_of_range}});
+
+  const uint64_t online = version_[static_cast<size_t>(WeightsKind::kOnline)];
+  const double staleness =
+      online > header.online_version() ? static_cast<double>(online - header.online_version()) : 0;
+  metrics_.staleness.Observe(staleness);
+  for (LogWindow* window : {&window_, &progress_window_}) {
+    window->rows += rows_.size();
+    ++window->batches;
+    window->staleness += staleness;
+    window->launches.Add(statistics);
+  }
+}
+
+size_t Learner::OpenWindows() const {
+  size_t open = 0;
+  for (const RunInput& input : inputs_) {
+    if (input.builder != nullptr) open += input.builder->pending();
+  }
+  return open;
 }
 
 bool Learner::MaySample() const {
@@ -271,6 +378,7 @@ bool Learner::MaySample() const {
 }
 
 bool Learner::Done() const {
+  if (stored_.has_value() && stored_->AtEnd() && OpenWindows() == 0 && !MaySample()) return true;
   const v1::StopSettings& stop = plan_.config.stop();
   if (stop.max_updates() > 0 && updates_ >= stop.max_updates()) return true;
   if (stop.max_transitions() > 0 && transitions_ >= stop.max_transitions() && !MaySample())
@@ -288,6 +396,7 @@ absl::Status Learner::UpdateOnce() {
       replay_.Update(sample_.slot, sample_.generation, trainer_->abs_td());
   limiter_.Sampled(batch);
   ++updates_;
+  if (trace_.is_open()) VIXEN_RETURN_IF_ERROR(Trace(statistics));
   window_.Add(statistics);
   progress_window_.Add(statistics);
   metrics_.updates.Increment();
@@ -301,6 +410,16 @@ absl::Status Learner::UpdateOnce() {
   return absl::OkStatus();
 }
 
+absl::Status Learner::Trace(const UpdateStatistics& statistics) {
+  const uint32_t rows =
+      base::ExtendCrc32c(base::Crc32c(std::as_bytes(std::span<const uint32_t>(sample_.slot))),
+                         std::as_bytes(std::span<const uint64_t>(sample_.generation)));
+  trace_ << updates_ << ' ' << rows << ' ' << std::bit_cast<uint64_t>(statistics.loss) << '\n'
+         << std::flush;
+  if (trace_) return absl::OkStatus();
+  return absl::InternalError(absl::StrCat("cannot write ", plan_.config.testing().update_trace()));
+}
+
 absl::Status Learner::UpdateCuriosity() {
   // The rows of the update just made: a second draw would shift the sequence of samples.
   Gather(dataset_->features(), replay_, sample_, curiosity_->minibatch());
@@ -312,58 +431,13 @@ absl::Status Learner::UpdateCuriosity() {
 
 void Learner::GrantCredit() {
   if (!actors_->any_ready()) return;
-  size_t open = 0;
-  for (const ActorState& actor : actors_->all()) {
-    if (actor.builder != nullptr) open += actor.builder->pending();
-  }
-  uint64_t allowed = limiter_.LaunchesAllowed(open);
+  uint64_t allowed = limiter_.LaunchesAllowed(OpenWindows());
   if (const uint64_t most = plan_.config.stop().max_transitions(); most > 0) {
     const uint64_t left = transitions_ >= most ? 0 : most - transitions_;
     allowed = std::min(allowed, (left + plan_.launch_rows - 1) / plan_.launch_rows);
   }
   const auto outstanding = static_cast<uint64_t>(std::max<int64_t>(0, actors_->outstanding()));
   if (allowed > outstanding) actors_->Grant(static_cast<int64_t>(allowed - outstanding));
-}
-
-void Learner::RaiseVersions(const v1::PolicyInfo& live) {
-  version_[0] = std::max(version_[0], live.online_version());
-  version_[1] = std::max(version_[1], live.target_version());
-  version_[2] = std::max(version_[2], live.curiosity_version());
-}
-
-std::shared_ptr<const WeightsPart> Learner::NextPart(WeightsKind kind) {
-  auto part = std::make_shared<WeightsPart>();
-  part->parameters =
-      kind == WeightsKind::kCuriosity ? curiosity_->Export() : trainer_->Export(kind);
-  part->version = ++version_[static_cast<size_t>(kind)];
-  part->epsilon = plan_.EpsilonAt(transitions_);
-  part->training_step = updates_;
-  return part;
-}
-
-void Learner::PushAll(ActorState& actor) {
-  actor.ready = false;
-  if (curiosity_ != nullptr) actor.pusher->Submit(NextPart(WeightsKind::kCuriosity));
-  actor.pusher->Submit(NextPart(WeightsKind::kTarget));
-  std::shared_ptr<const WeightsPart> online = NextPart(WeightsKind::kOnline);
-  actor.required_version = online->version;
-  actor.pusher->Submit(std::move(online));
-}
-
-void Learner::PushToEveryone() {
-  batch_since_push_ = false;
-  updates_at_push_ = updates_;
-  ++pushes_;
-  std::vector<std::shared_ptr<const WeightsPart>> parts = {NextPart(WeightsKind::kOnline),
-                                                           NextPart(WeightsKind::kTarget)};
-  if (curiosity_ != nullptr && pushes_ % plan_.config.push().curiosity_push_every() == 0) {
-    parts.push_back(NextPart(WeightsKind::kCuriosity));
-  }
-  for (ActorState& actor : actors_->all()) {
-    // While disconnected nothing is sent: the next stream begins with a push of everything.
-    if (actor.stream == 0) continue;
-    for (const auto& part : parts) actor.pusher->Submit(part);
-  }
 }
 
 }  // namespace vixen::learner

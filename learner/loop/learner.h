@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,14 +12,17 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "learner/checkpoint/checkpoint_writer.h"
 #include "learner/client/backoff.h"
 #include "learner/client/event.h"
 #include "learner/client/run_book.h"
 #include "learner/curiosity/curiosity_trainer.h"
 #include "learner/loop/actors.h"
 #include "learner/loop/plan.h"
+#include "learner/loop/stored_batches.h"
 #include "learner/loop/training_log.h"
 #include "learner/metrics/metrics.h"
+#include "learner/replay/n_step.h"
 #include "learner/replay/rate_limiter.h"
 #include "learner/replay/replay.h"
 #include "learner/trainer/trainer.h"
@@ -27,15 +31,23 @@
 
 namespace vixen::learner {
 
+// Where rows come from: an actor's present run, or a run of recorded batches.
+struct RunInput {
+  std::string actor;  // address, or "offline"
+  uint64_t run_id = 0;
+  std::unique_ptr<NStepBuilder> builder;  // null before the first run
+};
+
 // The training thread: receive → insert → acknowledge and grant credit → update while the limiter
 // allows → push → log. Everything but Metrics and the client's threads belongs to it.
 class Learner {
  public:
-  // Builds all parts on `device` (SetUpDevice). `plan`, `book` and `metrics` must outlive the
-  // learner.
+  // Builds all parts on `device` (SetUpDevice), and goes on from a checkpoint or from saved weights
+  // when asked to. `stored`: recorded batches in place of actors. `plan`, `book` and `metrics` must
+  // outlive the learner.
   static absl::StatusOr<std::unique_ptr<Learner>> Create(
       const Plan& plan, std::shared_ptr<const market::Dataset> dataset, const std::string& device,
-      RunBook& book, Metrics& metrics);
+      std::optional<StoredBatches> stored, RunBook& book, Metrics& metrics);
 
   // Until a stop condition, `stop`, or an error. The last good weights and the log are written in
   // each case, and the streams closed.
@@ -46,25 +58,48 @@ class Learner {
 
   Learner(const Plan& plan, std::shared_ptr<const market::Dataset> dataset, RateLimiter limiter,
           RunBook& book, Metrics& metrics);
+  absl::Status Resume(const std::string& device);
   absl::Status BuildTrainers(const std::string& device, const std::optional<PolicyFile>& resumed);
 
   absl::Status Loop(StopFlag& stop);
+  absl::Status TakeEvent(bool may_sample);
+  // The next recorded batch when the limiter has room for it.
+  absl::Status TakeStored();
   absl::Status Handle(Event& event);
   void HandleOpened(StreamOpened& opened);
   void HandleBatch(BatchArrived& arrived);
   void HandleEnded(const StreamEnded& ended);
+
+  // What the rows of `input` belong to from now on; windows of the run before are closed.
+  void BeginRun(RunInput& input, uint64_t run_id);
+  void InsertRows();
+  // Of a batch that the book has received.
+  void Insert(RunInput& input, const v1::BatchHeader& header, const kernels::Batch& batch);
+  size_t OpenWindows() const;
 
   bool MaySample() const;
   bool Done() const;
   absl::Status UpdateOnce();
   absl::Status UpdateCuriosity();
   void GrantCredit();
+  absl::Status Trace(const UpdateStatistics& statistics);
+
+  // Checkpoints (learner_checkpoint.cc).
+  void SaveCut(LearnerCut& cut) const;
+  absl::Status RestoreCut(const LearnerCut& cut);
+  // Begins a checkpoint when one is due, and tells the actors of one that was written.
+  void KeepCheckpoints();
+  // Waits for the checkpoint under way, and writes the last one.
+  absl::Status FinishCheckpoints();
+  void BeginCheckpoint();
+  absl::Status CheckpointWritten(const CheckpointWriter::Result& result);
 
   // Versions rise above those live on an actor; then our weights go there.
   void RaiseVersions(const v1::PolicyInfo& live);
   void PushAll(ActorState& actor);
   void PushToEveryone();
   std::shared_ptr<const WeightsPart> NextPart(kernels::WeightsKind kind);
+  void Archive(const WeightsPart& part);
 
   void CountWaits(double seconds, bool starved);
   absl::Status Report(bool last);
@@ -84,10 +119,14 @@ class Learner {
   std::unique_ptr<Trainer> trainer_;
   std::unique_ptr<CuriosityTrainer> curiosity_;  // null when curiosity_max is 0
   std::unique_ptr<Actors> actors_;
+  std::vector<RunInput> inputs_;  // by actor, or one for recorded batches
+  std::optional<StoredBatches> stored_;
+  std::unique_ptr<CheckpointWriter> checkpoints_;  // null: none are made
   Sample sample_, curiosity_sample_;
   std::vector<ReplayRow> rows_;  // scratch of inserts
   TrainingLog log_;
   std::string weights_path_;
+  std::ofstream trace_;
 
   uint64_t transitions_ = 0;           // inserted rows, over resumes
   uint64_t updates_ = 0;               // over resumes
@@ -98,7 +137,8 @@ class Learner {
   PriorityRejects rejects_seen_;
 
   LogWindow window_, progress_window_;
-  Clock::time_point started_, reported_, progressed_, saved_;
+  Clock::time_point started_, reported_, progressed_, saved_, checkpointed_;
+  uint64_t updates_at_checkpoint_ = 0, inserts_at_checkpoint_ = 0;
   double learner_wait_ = 0, actor_wait_ = 0;  // seconds
   double starved_for_ = 0;                    // seconds without a break
   double next_warning_ = 5;

@@ -9,6 +9,7 @@
 #include "base/exit_code.h"
 #include "base/sha256.h"
 #include "base/status_macros.h"
+#include "learner/options.h"
 #include "proto/codec/convert.h"
 #include "proto/config/config_file.h"
 #include "proto/config/settings.h"
@@ -103,6 +104,7 @@ absl::StatusOr<Plan> MakePlan(const v1::LearnerConfig& config, const v1::GetInfo
                          config::ParseSettingsBytes(info.settings(), "the actor's settings"));
   plan.environment = config::ToEnvSettings(settings);
   plan.environment_text = config::EffectiveText(settings);
+  plan.environment_bytes = info.settings();
   plan.dataset_fingerprint = info.dataset().fingerprint();
   plan.scaler_fingerprint = info.dataset().scaler_fingerprint();
   plan.bars = info.dataset().bars();
@@ -114,12 +116,15 @@ absl::StatusOr<Plan> MakePlan(const v1::LearnerConfig& config, const v1::GetInfo
     return base::UsageError(absl::StrCat("min_size ", config.limiter().min_size(),
                                          " is larger than the replay's capacity ", capacity));
   }
-  const uint64_t needed = Replay::BytesOf(capacity);
+  const bool checkpoints = MakesCheckpoints(config);
+  const uint64_t needed =
+      Replay::BytesOf(capacity) + (checkpoints ? Replay::CutBytesOf(capacity) : 0);
   const uint64_t there = base::AvailableMemoryBytes();
   if (needed > there) {
-    return base::UsageError(
-        absl::StrCat("capacity ", capacity, " needs ", needed, " bytes of memory, there are ",
-                     there, "; lower capacity to at most ", capacity * there / needed));
+    return base::UsageError(absl::StrCat(
+        "capacity ", capacity, " needs ", needed, " bytes of memory",
+        checkpoints ? " (with the copy that a checkpoint is written from)" : "", ", there are ",
+        there, "; lower capacity to at most ", capacity * there / needed));
   }
   return plan;
 }

@@ -24,12 +24,14 @@ struct Plan {
   kernels::Architecture architecture;
   kernels::EnvSettings environment;
   std::string environment_text;     // the actor's effective settings, textproto
+  std::string environment_bytes;    // the same as in Opened
   std::string dataset_fingerprint;  // raw bytes
   std::string scaler_fingerprint;   // raw bytes
   uint64_t bars = 0;
   uint64_t launch_rows = 0;  // N·L
   uint32_t episodes = 0;     // N
 
+  bool offline() const { return config.offline_size() > 0; }
   bool curious() const { return environment.curiosity_max > 0; }
   std::vector<uint8_t> actions() const;
 

@@ -43,6 +43,8 @@ class Sheets : public prometheus::Collectable {
       add(states["received"], sheet.received());
       add(states["inserted"], sheet.inserted());
       add(states["duplicate"], sheet.duplicate());
+      add(states["durable"], sheet.durable());
+      add(states["lost_with_predecessor"], sheet.lost_with_predecessor());
       for (const auto& [reason, amount] : sheet.rejected())
         add(states["rejected_" + reason], amount);
     }
@@ -95,6 +97,15 @@ Metrics::Metrics(std::shared_ptr<prometheus::Registry> registry)
                                                                      64, 128})),
       stale_priority_updates(CounterOf(*registry, "vixen_replay_stale_priority_updates_total",
                                        "Priority updates of rows that were overwritten")),
+      checkpoints_written(CounterOf(*registry, "vixen_checkpoints_total", "Checkpoints by result",
+                                    {{"result", "written"}})),
+      checkpoints_failed(CounterOf(*registry, "vixen_checkpoints_total", "Checkpoints by result",
+                                   {{"result", "failed"}})),
+      checkpoint_bytes(GaugeOf(*registry, "vixen_checkpoint_bytes", "Size of the last checkpoint")),
+      checkpoint_stop_seconds(GaugeOf(*registry, "vixen_checkpoint_stop_seconds",
+                                      "Time that training stopped for the last checkpoint")),
+      checkpoint_write_seconds(GaugeOf(*registry, "vixen_checkpoint_write_seconds",
+                                       "Time that writing the last checkpoint took")),
       learner_waits(CounterOf(*registry, "vixen_limiter_wait_seconds_total",
                               "Time that one side waited for the other", {{"side", "learner"}})),
       actor_waits(CounterOf(*registry, "vixen_limiter_wait_seconds_total",

@@ -34,6 +34,11 @@ class Metrics {
   prometheus::Gauge& online_version;
   prometheus::Histogram& staleness;
   prometheus::Counter& stale_priority_updates;
+  prometheus::Counter& checkpoints_written;
+  prometheus::Counter& checkpoints_failed;
+  prometheus::Gauge& checkpoint_bytes;                   // of the last one
+  prometheus::Gauge& checkpoint_stop_seconds;            // that training stopped for it
+  prometheus::Gauge& checkpoint_write_seconds;           // on the other thread
   std::array<prometheus::Counter*, 4> priority_rejects;  // nan, +inf, −inf, negative
   prometheus::Counter& learner_waits;                    // seconds without rows that may be sampled
   prometheus::Counter& actor_waits;                      // seconds in which no actor holds credit

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "absl/strings/str_cat.h"
 #include "kernels/batch/columns.h"
 
 namespace vixen::learner {
@@ -61,6 +62,35 @@ RowRejects NStepBuilder::Add(uint64_t launch, const LaunchRows& rows, std::vecto
 void NStepBuilder::Flush(std::vector<ReplayRow>& out) {
   for (Tail& tail : tails_) CloseAll(tail, out);
   pending_rows_ = 0;
+}
+
+WindowsCut NStepBuilder::Save() const {
+  WindowsCut cut{.next_launch = next_launch_, .slots = static_cast<uint32_t>(tails_.size())};
+  for (size_t slot = 0; slot < tails_.size(); ++slot) {
+    for (const Step& step : tails_[slot]) {
+      cut.slot.push_back(static_cast<uint32_t>(slot));
+      cut.rows.push_back(step.row);
+      cut.rows.back().reward = step.reward;
+    }
+  }
+  return cut;
+}
+
+absl::Status NStepBuilder::Restore(const WindowsCut& cut) {
+  tails_.assign(cut.slots, Tail());
+  for (size_t i = 0; i < cut.rows.size(); ++i) {
+    const uint32_t slot = cut.slot[i];
+    const bool in_order = slot < cut.slots && (i == 0 || cut.slot[i - 1] <= slot);
+    if (!in_order || tails_[slot].size() + 1 >= options_.n) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "open window ", i, " of slot ", slot, ": ", cut.slots, " slots with at most ",
+          options_.n - 1, " open windows each, by slot, are possible"));
+    }
+    tails_[slot].push_back({.row = cut.rows[i], .reward = cut.rows[i].reward});
+  }
+  next_launch_ = cut.next_launch;
+  pending_rows_ = cut.rows.size();
+  return absl::OkStatus();
 }
 
 void NStepBuilder::AddStep(Tail& tail, const LaunchRows& rows, size_t index,

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "learner/replay/row.h"
 
 namespace vixen::learner {
@@ -28,6 +29,14 @@ struct RowRejects {
   uint64_t total() const { return non_finite + out_of_range; }
 };
 
+// The open windows of a builder.
+struct WindowsCut {
+  uint64_t next_launch = 0;
+  uint32_t slots = 0;           // of the launches seen; 0: none
+  std::vector<uint32_t> slot;   // of each row; ascending
+  std::vector<ReplayRow> rows;  // a slot's oldest first; `reward` is the step's own
+};
+
 // Turns launches of one run into replay rows. Row i takes the rewards i … i+m−1; m is the least of
 // n, the steps to a terminal or truncated row (included), the steps to the next exploratory row j >
 // i (excluded; the row's own flag never cuts) and the steps to the end of the launch. With
@@ -44,6 +53,11 @@ class NStepBuilder {
 
   // Closes every open window at the last row seen (the run or the stream of its launches ended).
   void Flush(std::vector<ReplayRow>& out);
+
+  WindowsCut Save() const;
+  // Into a new builder. INVALID_ARGUMENT when a slot is out of range or out of order, or has more
+  // rows than windows can be open.
+  absl::Status Restore(const WindowsCut& cut);
 
   // Rows whose window is still open.
   size_t pending() const { return pending_rows_; }

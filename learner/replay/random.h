@@ -18,6 +18,8 @@ class SplitMix64 {
   }
   // In [0, 1), 53 bits.
   double Uniform() { return static_cast<double>(Next() >> 11) * 0x1.0p-53; }
+  // What a new object takes as its seed to go on from here.
+  uint64_t state() const { return state_; }
 
  private:
   uint64_t state_;

@@ -28,6 +28,12 @@ class RateLimiter {
   // and learner and actor would wait for each other for ever.
   static absl::StatusOr<RateLimiter> Create(const LimiterOptions& options);
 
+  // The counters of a checkpoint; the settings stay those of now.
+  void Restore(uint64_t inserts, uint64_t samples) {
+    inserts_ = inserts;
+    samples_ = samples;
+  }
+
   void Inserted(uint64_t rows) { inserts_ += rows; }
   void Sampled(uint64_t rows) { samples_ += rows; }
 

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "absl/strings/str_cat.h"
+
 namespace vixen::learner {
 namespace {
 
@@ -62,6 +64,40 @@ void Replay::Insert(std::span<const ReplayRow> rows) {
     inserted_ += count;
     rows = rows.subspan(count);
   }
+}
+
+void Replay::Save(ReplayCut& cut) const {
+  cut.rows.Assign(std::span(rows_).first(size()));
+  cut.leaves.resize(size());
+  for (size_t i = 0; i < cut.leaves.size(); ++i) cut.leaves[i] = sums_.leaf(i);
+  cut.inserted = inserted_;
+  cut.sampler = random_.state();
+}
+
+absl::Status Replay::Restore(const ReplayCut& cut) {
+  const uint64_t rows = std::min(cut.inserted, options_.capacity);
+  if (cut.rows.rows() != rows || cut.leaves.size() != rows) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "a replay of ", options_.capacity, " rows after ", cut.inserted, " inserts holds ", rows,
+        " rows, the cut has ", cut.rows.rows(), " rows and ", cut.leaves.size(), " priorities"));
+  }
+  for (size_t i = 0; i < rows; ++i) {
+    if (std::isfinite(cut.leaves[i]) && cut.leaves[i] >= 0.0) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("the priority of row ", i, " is ", cut.leaves[i]));
+  }
+  for (size_t i = 0; i < rows; ++i) rows_[i] = cut.rows.Row(i);
+  sums_.SetRange(0, cut.leaves);
+  leaves_ = cut.leaves;
+  std::replace(leaves_.begin(), leaves_.end(), 0.0, kInfinity);
+  least_.SetRange(0, leaves_);
+  inserted_ = cut.inserted;
+  random_ = SplitMix64(cut.sampler);
+  return absl::OkStatus();
+}
+
+uint64_t Replay::CutBytesOf(uint64_t capacity) {
+  return capacity * (sizeof(ReplayRow) + sizeof(double));
 }
 
 double Replay::BetaAt(uint64_t updates) const {

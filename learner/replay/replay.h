@@ -6,8 +6,10 @@
 #include <span>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "learner/replay/random.h"
 #include "learner/replay/row.h"
+#include "learner/replay/row_columns.h"
 #include "learner/replay/segment_tree.h"
 
 namespace vixen::learner {
@@ -20,6 +22,15 @@ struct ReplayOptions {
   double beta_end = 1.0;
   uint64_t beta_updates = 100'000;
   uint64_t seed = 1;
+};
+
+// Everything that a replay holds, copied: rows by slot, their leaves, generations (they follow from
+// `inserted` and the capacity) and the sampler.
+struct ReplayCut {
+  RowColumns rows;             // [size]
+  std::vector<double> leaves;  // [size]
+  uint64_t inserted = 0;
+  uint64_t sampler = 0;
 };
 
 // Sampled rows of one update, reused from update to update.
@@ -74,6 +85,14 @@ class Replay {
   // |td| of sampled rows, by (slot, generation).
   PriorityUpdates Update(std::span<const uint32_t> slot, std::span<const uint64_t> generation,
                          std::span<const float> td);
+
+  // Copies everything into `cut`, whose memory is used again.
+  void Save(ReplayCut& cut) const;
+  // Into a replay that holds nothing yet: from here on the same draws as where the cut was made.
+  // INVALID_ARGUMENT when the cut cannot be of a replay of this capacity, or a leaf is no priority.
+  absl::Status Restore(const ReplayCut& cut);
+  // Bytes that a cut of a full replay takes.
+  static uint64_t CutBytesOf(uint64_t capacity);
 
   const ReplayRow& row(uint32_t slot) const { return rows_[slot]; }
   double leaf(uint32_t slot) const { return sums_.leaf(slot); }

@@ -92,7 +92,7 @@ at::Tensor DuelingNetwork::ViewOf(const at::Tensor& flat, const Part& part) cons
   return flat.narrow(0, part.offset, part.rows * part.columns).view({part.rows, part.columns});
 }
 
-void DuelingNetwork::Import(const kernels::Parameters& from) {
+at::Tensor DuelingNetwork::Flatten(const kernels::Parameters& from) const {
   const std::vector<kernels::LayerLayout> layers =
       kernels::LayersOf(architecture_, kernels::WeightsKind::kOnline);
   at::Tensor flat = at::empty({count_}, at::kFloat);
@@ -110,17 +110,26 @@ void DuelingNetwork::Import(const kernels::Parameters& from) {
   copy(3, wv_.offset, bv_.offset);
   copy(4, ws_.offset + hv * h2, bs_.offset + hv);
   copy(5, wa_.offset, ba_.offset);
-  parameters_.copy_(flat);
+  return flat;
+}
+
+void DuelingNetwork::Import(const kernels::Parameters& from) {
+  parameters_.copy_(Flatten(from));
   FoldHead();
 }
 
 kernels::Parameters DuelingNetwork::Export(kernels::WeightsKind kind) const {
+  return Unflatten(parameters_, kind);
+}
+
+kernels::Parameters DuelingNetwork::Unflatten(const at::Tensor& values,
+                                              kernels::WeightsKind kind) const {
   const std::vector<kernels::LayerLayout> layers = kernels::LayersOf(architecture_, kind);
   kernels::Parameters out;
   out.architecture = architecture_;
   out.kind = kind;
   out.values.resize(static_cast<size_t>(count_));
-  const at::Tensor flat = parameters_.to(at::kCPU);
+  const at::Tensor flat = values.to(at::kCPU);
   const float* from = flat.data_ptr<float>();
   const auto copy = [&](size_t layer, int64_t weight_at, int64_t bias_at) {
     const kernels::LayerLayout& place = layers[layer];

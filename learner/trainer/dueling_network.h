@@ -37,6 +37,9 @@ class DuelingNetwork {
 
   // Between the contract's layout and the one in here.
   void Import(const kernels::Parameters& from);
+  // The same for any vector with an entry a parameter, such as an optimiser's moment.
+  at::Tensor Flatten(const kernels::Parameters& from) const;
+  kernels::Parameters Unflatten(const at::Tensor& flat, kernels::WeightsKind kind) const;
   kernels::Parameters Export(kernels::WeightsKind kind) const;
 
   // Folds the head from the parameters; after every change of them, before Forward.

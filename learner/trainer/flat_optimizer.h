@@ -21,6 +21,11 @@ class FlatOptimizer {
   FlatOptimizer(const OptimizerOptions& options, int64_t parameters, const at::Device& device);
 
   at::Tensor& gradient() { return gradient_; }
+  // What it carries from step to step: first and second moment, flat as the parameters, and the
+  // number of steps (a scalar).
+  at::Tensor& first_moment() { return first_moment_; }
+  at::Tensor& second_moment() { return second_moment_; }
+  at::Tensor& steps() { return steps_; }
 
   // Clips the gradient by its global norm and steps `parameters`. Returns the norm before clipping;
   // when it is not finite nothing is changed.

@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/status_macros.h"
 #include "learner/trainer/dueling_network.h"
 #include "learner/trainer/flat_optimizer.h"
 
@@ -21,6 +22,16 @@ namespace {
 absl::Status TorchError(const std::exception& error) {
   const std::string text = error.what();
   return absl::InternalError(absl::StrCat("LibTorch: ", text.substr(0, text.find('\n'))));
+}
+
+absl::Status CheckSize(const kernels::Parameters& parameters,
+                       const kernels::Architecture& architecture) {
+  const size_t expected = kernels::ParameterCount(architecture, kernels::WeightsKind::kOnline);
+  if (parameters.values.size() == expected) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrFormat("%s weights hold %d numbers, architecture %s needs %d",
+                      kernels::WeightsKindName(parameters.kind), parameters.values.size(),
+                      architecture.Describe(), expected));
 }
 
 }  // namespace
@@ -111,14 +122,7 @@ absl::StatusOr<std::unique_ptr<Trainer>> Trainer::Create(const TrainerOptions& o
                                                          const kernels::Parameters& online,
                                                          const kernels::Parameters& target) {
   for (const kernels::Parameters* parameters : {&online, &target}) {
-    const size_t expected =
-        kernels::ParameterCount(options.architecture, kernels::WeightsKind::kOnline);
-    if (parameters->values.size() != expected) {
-      return absl::InvalidArgumentError(
-          absl::StrFormat("%s weights hold %d numbers, architecture %s needs %d",
-                          kernels::WeightsKindName(parameters->kind), parameters->values.size(),
-                          options.architecture.Describe(), expected));
-    }
+    VIXEN_RETURN_IF_ERROR(CheckSize(*parameters, options.architecture));
   }
   try {
     at::NoGradGuard no_grad;
@@ -162,6 +166,39 @@ absl::StatusOr<UpdateStatistics> Trainer::Update() {
     ++s.updates;
     s.SyncTarget();
     return statistics;
+  } catch (const std::exception& error) {
+    return TorchError(error);
+  }
+}
+
+TrainerCut Trainer::Save() const {
+  State& s = *state_;
+  const auto moment = [&](const at::Tensor& flat) {
+    return s.online.Unflatten(flat, kernels::WeightsKind::kOnline);
+  };
+  return {.online = s.online.Export(kernels::WeightsKind::kOnline),
+          .target = s.target.Export(kernels::WeightsKind::kTarget),
+          .optimizer = {.first = moment(s.optimizer.first_moment()),
+                        .second = moment(s.optimizer.second_moment()),
+                        .steps = s.optimizer.steps().item<float>()},
+          .updates = s.updates};
+}
+
+absl::Status Trainer::Restore(const TrainerCut& cut) {
+  State& s = *state_;
+  for (const kernels::Parameters* part :
+       {&cut.online, &cut.target, &cut.optimizer.first, &cut.optimizer.second}) {
+    VIXEN_RETURN_IF_ERROR(CheckSize(*part, s.options.architecture));
+  }
+  try {
+    at::NoGradGuard no_grad;
+    s.online.Import(cut.online);
+    s.target.Import(cut.target);
+    s.optimizer.first_moment().copy_(s.online.Flatten(cut.optimizer.first));
+    s.optimizer.second_moment().copy_(s.online.Flatten(cut.optimizer.second));
+    s.optimizer.steps().fill_(cut.optimizer.steps);
+    s.updates = cut.updates;
+    return absl::OkStatus();
   } catch (const std::exception& error) {
     return TorchError(error);
   }

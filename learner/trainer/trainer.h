@@ -12,6 +12,7 @@
 #include "kernels/nn/network.h"
 #include "learner/trainer/minibatch.h"
 #include "learner/trainer/td_loss.h"
+#include "learner/trainer/trainer_cut.h"
 
 namespace vixen::learner {
 
@@ -54,6 +55,11 @@ class Trainer {
   kernels::Parameters Export(kernels::WeightsKind kind) const;
 
   uint64_t updates() const;
+
+  // Everything that the next update depends on beside its minibatch.
+  TrainerCut Save() const;
+  // INVALID_ARGUMENT when the cut is of another architecture.
+  absl::Status Restore(const TrainerCut& cut);
 
  private:
   struct State;

@@ -47,7 +47,10 @@ CLI::Option* AddFlag(CLI::App& app, const Leaf& leaf) {
     option->type_name(TypeName(*leaf.field));
     if (leaf.setting().has_bare()) option->expected(0, 1);
   }
-  if (const std::string value = DefaultText(leaf); !value.empty()) option->default_str(value);
+  // CLI11 would take the default for the value of a bare flag.
+  if (const std::string value = DefaultText(leaf); !value.empty() && !leaf.setting().has_bare()) {
+    option->default_str(value);
+  }
   option->multi_option_policy(leaf.field->is_repeated() ? CLI::MultiOptionPolicy::TakeAll
                                                         : CLI::MultiOptionPolicy::TakeLast);
   option->group(leaf.setting().testing() ? "" : leaf.groups.empty() ? "Settings" : leaf.group());

@@ -135,13 +135,13 @@ absl::Status CollectStream::HandleOpen(const v1::Open& open) {
     layout_ = std::move(layout);
     id_ = opened.id;
     open_ = true;
-    messages_.push_back(OpenedMessage(opened.next_sequence));
+    messages_.push_back(OpenedMessage(opened));
   }
   Pump();
   return absl::OkStatus();
 }
 
-v1::CollectResponse CollectStream::OpenedMessage(uint64_t next_sequence) const {
+v1::CollectResponse CollectStream::OpenedMessage(const OpenedStream& stream) const {
   const Run& run = state_.run;
   v1::CollectResponse response;
   v1::Opened& opened = *response.mutable_opened();
@@ -154,7 +154,9 @@ v1::CollectResponse CollectStream::OpenedMessage(uint64_t next_sequence) const {
       std::string(run.dataset_fingerprint.begin(), run.dataset_fingerprint.end()));
   opened.set_scaler_fingerprint(
       std::string(run.scaler_fingerprint.begin(), run.scaler_fingerprint.end()));
-  opened.set_next_sequence(next_sequence);
+  opened.set_next_sequence(stream.next_sequence);
+  opened.mutable_lost_with_consumer()->set_batches(stream.lost.batches);
+  opened.mutable_lost_with_consumer()->set_rows(stream.lost.rows);
   opened.set_settings(run.settings);
   opened.set_chunk_bytes(run.limits.chunk_bytes());
   opened.set_max_credit(run.limits.max_credit());

@@ -55,7 +55,7 @@ class CollectStream final
   void AtDone() override;
   absl::Status Handle(const v1::CollectRequest& request);
   absl::Status HandleOpen(const v1::Open& open);
-  v1::CollectResponse OpenedMessage(uint64_t next_sequence) const;
+  v1::CollectResponse OpenedMessage(const OpenedStream& stream) const;
   void SayWhatIsMissing(const std::string& weights);
   void HalfClose();
   void Fail(const absl::Status& status);

@@ -85,7 +85,8 @@ absl::StatusOr<OpenedStream> Delivery::Open(ConsumerOptions options) {
       if (found->second->HasConsumer(options.consumer)) {
         return absl::AlreadyExistsError(base::StrCat("consumer \"", options.consumer,
                                                      "\" of group \"", options.group,
-                                                     "\" has a live stream already"));
+                                                     "\" has a live stream already; give each "
+                                                     "consumer of a group a name of its own"));
       }
       VIXEN_RETURN_IF_ERROR(found->second->CheckSent(options.durable));
     }
@@ -101,7 +102,7 @@ absl::StatusOr<OpenedStream> Delivery::Open(ConsumerOptions options) {
     if (!options.durable.empty()) VIXEN_RETURN_IF_ERROR(group->MarkDurable(options.durable));
     group->Reconcile(id, options.held);
     if (stopped_) group->StopCredit(id);
-    return OpenedStream{id, next_sequence_};
+    return OpenedStream{id, next_sequence_, group->LostWith(id)};
   });
 }
 

@@ -36,6 +36,7 @@ struct ConsumerOptions {
 struct OpenedStream {
   StreamId id = 0;
   uint64_t next_sequence = 0;
+  Tally lost;  // with consumers of this name, so far
 };
 
 // The books of one group at one moment. offered = durable + acknowledged + in_flight + retained +

@@ -47,6 +47,7 @@ void Group::Reconcile(StreamId id, const std::vector<SequenceRange>& held) {
     });
     if (listed && ledger_.Find(sequence)->sent) SetAcknowledged(sequence, consumer);
   }
+  const Tally lost_before = ledger_.tally(Place::kDroppedLost);
   uint64_t unlisted = 0;
   const auto lose = [consumer](const SequenceRecord& record) {
     SequenceRecord lost = record;
@@ -70,7 +71,16 @@ void Group::Reconcile(StreamId id, const std::vector<SequenceRange>& held) {
   }
   const bool all_listed = !held.empty() && held.back().last == kEverything;
   if (!all_listed) ledger_.Update(unlisted, kEverything, lose);
+  const Tally& lost_now = ledger_.tally(Place::kDroppedLost);
+  Tally& lost = lost_[consumer];
+  lost.batches += lost_now.batches - lost_before.batches;
+  lost.rows += lost_now.rows - lost_before.rows;
   Settle();
+}
+
+Tally Group::LostWith(StreamId id) const {
+  const auto lost = lost_.find(streams_.at(id).consumer);
+  return lost == lost_.end() ? Tally() : lost->second;
 }
 
 void Group::Close(StreamId id) {

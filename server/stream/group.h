@@ -50,6 +50,8 @@ class Group {
   void Open(StreamId id, const std::string& consumer, std::function<void()> wake);
   // What a returning consumer holds; to be called once, after Open.
   void Reconcile(StreamId id, const std::vector<SequenceRange>& held);
+  // What was lost with consumers of this stream's name, all of their openings together.
+  Tally LostWith(StreamId id) const;
   void Close(StreamId id);
 
   absl::Status AddCredit(StreamId id, int64_t n);
@@ -111,6 +113,7 @@ class Group {
   int64_t max_credit_;
   std::map<StreamId, Stream> streams_;
   std::map<std::string, uint32_t> consumers_;  // every name ever seen → 1, 2, …
+  std::map<uint32_t, Tally> lost_;             // by consumer: the parts of kDroppedLost
   std::map<uint64_t, Kept> kept_;
   uint64_t served_ = 0;
   std::vector<std::function<void()>> wakes_;

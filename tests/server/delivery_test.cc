@@ -317,5 +317,33 @@ TEST_F(DeliveryTest, ThreadsOnBothSidesKeepTheBooksExact) {
                                     books.retained.rows + books.dropped_overflow.rows);
 }
 
+TEST_F(DeliveryTest, AReturningConsumerHearsWhatWasLostUnderItsNameSoFar) {
+  StreamId a = Open("a");
+  const StreamId b = Open("b");
+  const auto receive = [&](StreamId id) {
+    ASSERT_TRUE(delivery.AddCredit(id, 1).ok());
+    Launch();
+    const auto taken = delivery.Take(id);
+    ASSERT_TRUE(taken.has_value());
+    ASSERT_TRUE(delivery.Acknowledge(id, kRun, taken->batch->sequence()).ok());
+  };
+  for (int i = 0; i < 3; ++i) receive(a);  // 0, 1, 2
+  receive(b);                              // 3
+  delivery.Close(a);
+  auto opened = delivery.Open({.group = "g", .consumer = "a", .held = {{0, 0}}});
+  ASSERT_TRUE(opened.ok());
+  EXPECT_EQ(opened->lost, (Tally{2, 20}));
+  receive(opened->id);  // 4
+  delivery.Close(opened->id);
+  opened = delivery.Open({.group = "g", .consumer = "a"});
+  ASSERT_TRUE(opened.ok());
+  EXPECT_EQ(opened->lost, (Tally{4, 40}));
+  const auto other = delivery.Open({.group = "g", .consumer = "c"});
+  ASSERT_TRUE(other.ok());
+  EXPECT_EQ(other->lost, Tally());
+  EXPECT_EQ(Books().dropped_lost, (Tally{4, 40}));
+  EXPECT_EQ(Books().acknowledged, (Tally{1, 10}));
+}
+
 }  // namespace
 }  // namespace vixen::server

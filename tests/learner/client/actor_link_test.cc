@@ -25,6 +25,7 @@ class ActorLinkTest : public testing::Test {
                         .group = "g",
                         .consumer = "c",
                         .dataset_fingerprint = "fingerprint",
+                        .name_taken_wait = std::chrono::milliseconds(500),
                         .check = std::move(check)};
     link_ = std::make_unique<ActorLink>(options, *MakeChannel(actor_.address(), v1::TlsSettings()),
                                         book_, events_);
@@ -135,6 +136,39 @@ TEST_F(ActorLinkTest, GivesUpOnARefusal) {
   ASSERT_TRUE(failed.has_value());
   EXPECT_EQ(failed->status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(failed->status.message(), testing::HasSubstr("fingerprint aa, here bb"));
+}
+
+TEST_F(ActorLinkTest, ANameThatStaysTakenEndsWithTheRemedy) {
+  actor_.on_collect = [&](int, ScriptedActor::Stream&) {
+    return grpc::Status(grpc::StatusCode::ALREADY_EXISTS, "taken");
+  };
+  StartLink();
+  const std::optional<ClientFailed> failed = NextEvent<ClientFailed>(events_);
+  ASSERT_TRUE(failed.has_value());
+  EXPECT_EQ(failed->status.code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_THAT(failed->status.message(), testing::HasSubstr("--consumer"));
+  EXPECT_GT(actor_.opens().size(), 1u);
+}
+
+TEST_F(ActorLinkTest, SendsWhatIsDurableOfTheLiveRunOnly) {
+  std::vector<v1::CollectRequest> requests;
+  actor_.on_collect = [&](int, ScriptedActor::Stream& stream) {
+    requests = ReadAll(stream);
+    return grpc::Status::OK;
+  };
+  StartLink();
+  ASSERT_TRUE(NextEvent<StreamOpened>(events_).has_value());
+  v1::RunRanges ranges;
+  ranges.set_run_id(78);
+  ranges.add_ranges()->set_last(3);
+  link_->SendDurable(ranges);
+  ranges.set_run_id(77);
+  link_->SendDurable(ranges);
+  link_->HalfClose();
+  ASSERT_TRUE(NextEvent<StreamEnded>(events_).has_value());
+  ASSERT_EQ(requests.size(), 1u);
+  EXPECT_EQ(requests[0].durable().ranges().run_id(), 77u);
+  EXPECT_EQ(requests[0].durable().ranges().ranges(0).last(), 3u);
 }
 
 TEST_F(ActorLinkTest, GivesUpWhenTheActorDoesOtherWork) {

@@ -108,12 +108,58 @@ TEST(RunBook, TellsAReturningStreamWhatItHolds) {
   for (uint64_t sequence : {0, 1, 2, 5}) book.Receive(7, sequence, 1);
   book.RunOpened("b:1", 9);
   book.Receive(9, 4, 1);
-  const std::vector<v1::RunRanges> held = book.Held("a:1");
-  ASSERT_EQ(held.size(), 1u);
-  EXPECT_EQ(held[0].run_id(), 7u);
-  ASSERT_EQ(held[0].ranges_size(), 2);
-  EXPECT_EQ(held[0].ranges(0).last(), 2u);
-  EXPECT_EQ(held[0].ranges(1).first(), 5u);
+  const v1::RunRanges held = book.Held(7);
+  EXPECT_EQ(held.run_id(), 7u);
+  ASSERT_EQ(held.ranges_size(), 2);
+  EXPECT_EQ(held.ranges(0).last(), 2u);
+  EXPECT_EQ(held.ranges(1).first(), 5u);
+  EXPECT_EQ(book.Held(8).ranges_size(), 0);
+}
+
+TEST(RunBook, GoesOnFromACheckpointWithWhatThatHoldsDurable) {
+  RunBook book("default", "learner");
+  book.RunOpened("a:1", 7);
+  for (uint64_t sequence : {0, 1, 4}) {
+    ASSERT_TRUE(book.Receive(7, sequence, 10));
+    book.Inserted(7, 9, {{"non_finite", 1}});
+  }
+  const std::vector<v1::CheckpointRun> saved = book.Save();
+  EXPECT_EQ(book.Durable(7).ranges_size(), 0);
+  ASSERT_TRUE(book.Receive(7, 5, 10));
+  book.Inserted(7, 10, {});
+
+  RunBook again("default", "learner");
+  again.Restore(saved);
+  EXPECT_TRUE(again.Holds(7, 4));
+  EXPECT_FALSE(again.Holds(7, 5));
+  v1::Amount lost;
+  lost.set_batches(1);
+  lost.set_rows(10);
+  again.RunOpened("a:1", 7, lost);
+  const v1::LearnerSheet sheet = again.Sheets().at(0);
+  EXPECT_EQ(sheet.inserted().rows(), 27u);
+  EXPECT_EQ(sheet.durable().rows(), 27u);
+  EXPECT_EQ(sheet.lost_with_predecessor().rows(), 10u);
+  ExpectBalanced(sheet);
+  ASSERT_EQ(again.Durable(7).ranges_size(), 2);
+  EXPECT_EQ(again.Durable(7).ranges(1).first(), 4u);
+  EXPECT_TRUE(again.Receive(7, 2, 10));
+  EXPECT_TRUE(again.Receive(7, 3, 10));
+  EXPECT_EQ(again.Held(7).ranges_size(), 1);
+}
+
+TEST(RunBook, MarksDurableOnlyWhatTheCutHeld) {
+  RunBook book("default", "learner");
+  book.RunOpened("a:1", 7);
+  ASSERT_TRUE(book.Receive(7, 0, 10));
+  book.Inserted(7, 10, {});
+  const std::vector<v1::CheckpointRun> cut = book.Save();
+  ASSERT_TRUE(book.Receive(7, 1, 10));
+  book.Inserted(7, 10, {});
+  book.MarkDurable(cut);
+  EXPECT_EQ(book.Sheets().at(0).durable().batches(), 1u);
+  EXPECT_EQ(book.Sheets().at(0).inserted().batches(), 2u);
+  EXPECT_EQ(book.Durable(7).ranges(0).last(), 0u);
 }
 
 }  // namespace

@@ -105,6 +105,7 @@ class ScriptedActor final : public v1::Actor::Service, public v1::Weights::Servi
   grpc::Status GetInfo(grpc::ServerContext*, const v1::GetInfoRequest*,
                        v1::GetInfoResponse* response) override {
     *response = info;
+    response->set_run_id(run_id);
     return grpc::Status::OK;
   }
   grpc::Status Collect(grpc::ServerContext*, Stream* stream) override {

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "learner/checkpoint/checkpoint_files.h"
+
+#include <google/protobuf/text_format.h>
+
+#include <array>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <string_view>
+
+#include "absl/strings/str_cat.h"
+#include "base/file.h"
+#include "base/sha256.h"
+#include "base/status_macros.h"
+#include "base/tensor_file.h"
+#include "learner/weights/policy_file.h"
+#include "proto/codec/convert.h"
+
+namespace vixen::learner {
+namespace {
+
+using kernels::WeightsKind;
+
+constexpr char kWeights[] = "weights.safetensors";
+constexpr char kOptimizer[] = "optimizer.safetensors";
+constexpr char kReplay[] = "replay.safetensors";
+constexpr char kWindows[] = "windows.safetensors";
+constexpr char kState[] = "state.textproto";
+constexpr char kSums[] = "SHA256SUMS";
+constexpr std::array<const char*, 5> kFiles = {kWeights, kOptimizer, kReplay, kWindows, kState};
+
+std::string In(const std::string& folder, const char* file) {
+  return absl::StrCat(folder, "/", file);
+}
+
+absl::StatusOr<std::string> DigestOf(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return absl::NotFoundError(absl::StrCat(path, " is missing"));
+  base::Sha256 hash;
+  std::vector<char> block(1 << 20);
+  while (file.read(block.data(), static_cast<std::streamsize>(block.size())) || file.gcount() > 0) {
+    hash.Update(std::string_view(block.data(), static_cast<size_t>(file.gcount())));
+  }
+  if (file.bad()) return absl::DataLossError(absl::StrCat(path, " cannot be read to its end"));
+  return base::ToHex(hash.Finish());
+}
+
+void AddOptimizer(const OptimizerCut& cut, const std::string& name,
+                  base::TensorFileWriter& writer) {
+  kernels::WriteParameters(cut.first, absl::StrCat(name, ".first."), writer);
+  kernels::WriteParameters(cut.second, absl::StrCat(name, ".second."), writer);
+  writer.Tensor<float>(absl::StrCat(name, ".steps"), {1}, std::span(&cut.steps, 1));
+}
+
+absl::StatusOr<OptimizerCut> ReadOptimizer(const base::TensorFile& file, const std::string& name,
+                                           const kernels::Architecture& architecture,
+                                           WeightsKind kind) {
+  OptimizerCut cut;
+  VIXEN_ASSIGN_OR_RETURN(
+      cut.first, kernels::ReadParameters(file, absl::StrCat(name, ".first."), architecture, kind));
+  VIXEN_ASSIGN_OR_RETURN(cut.second, kernels::ReadParameters(file, absl::StrCat(name, ".second."),
+                                                             architecture, kind));
+  VIXEN_ASSIGN_OR_RETURN(const std::span<const float> steps,
+                         file.Get<float>(absl::StrCat(name, ".steps"), {1}));
+  cut.steps = steps[0];
+  return cut;
+}
+
+absl::Status WriteWeights(const std::string& path, const LearnerCut& cut) {
+  PolicyFile file;
+  file.weights.online = cut.trainer.online;
+  file.weights.target = cut.trainer.target;
+  if (cut.curiosity.has_value()) file.weights.curiosity = cut.curiosity->weights;
+  file.weights.online_version = cut.head.online_version();
+  file.weights.target_version = cut.head.target_version();
+  file.weights.curiosity_version = cut.head.curiosity_version();
+  file.policy = cut.head.policy();
+  file.updates = cut.head.updates();
+  file.transitions = cut.head.transitions();
+  file.scaler_fingerprint = cut.head.scaler_fingerprint();
+  file.dataset_fingerprint = cut.head.dataset_fingerprint();
+  file.settings = cut.head.configuration();
+  return WritePolicyFile(path, file);
+}
+
+absl::Status WriteOptimizer(const std::string& path, const LearnerCut& cut) {
+  base::TensorFileWriter writer;
+  AddOptimizer(cut.trainer.optimizer, "network", writer);
+  if (cut.curiosity.has_value()) AddOptimizer(cut.curiosity->optimizer, "curiosity", writer);
+  return writer.Write(path);
+}
+
+absl::Status WriteReplay(const std::string& path, const LearnerCut& cut) {
+  base::TensorFileWriter writer;
+  cut.replay.rows.AddTo(writer);
+  writer.Tensor<double>("leaf", {static_cast<int64_t>(cut.replay.leaves.size())},
+                        cut.replay.leaves);
+  return writer.Write(path);
+}
+
+absl::Status WriteWindows(const std::string& path, const LearnerCut& cut) {
+  base::TensorFileWriter writer;
+  const auto rows = static_cast<int64_t>(cut.window_run.size());
+  writer.Tensor<uint32_t>("run", {rows}, cut.window_run);
+  writer.Tensor<uint32_t>("slot", {rows}, cut.window_slot);
+  cut.window_rows.AddTo(writer);
+  return writer.Write(path);
+}
+
+absl::Status ReadNetworks(const std::string& folder, LearnerCut& cut) {
+  VIXEN_ASSIGN_OR_RETURN(const base::TensorFile weights,
+                         base::TensorFile::Open(In(folder, kWeights), false));
+  VIXEN_ASSIGN_OR_RETURN(const base::TensorFile optimizer,
+                         base::TensorFile::Open(In(folder, kOptimizer), false));
+  const kernels::Architecture architecture = codec::FromProto(cut.head.architecture());
+  TrainerCut& trainer = cut.trainer;
+  VIXEN_ASSIGN_OR_RETURN(trainer.online, kernels::ReadParameters(weights, "online.", architecture,
+                                                                 WeightsKind::kOnline));
+  VIXEN_ASSIGN_OR_RETURN(trainer.target, kernels::ReadParameters(weights, "target.", architecture,
+                                                                 WeightsKind::kTarget));
+  VIXEN_ASSIGN_OR_RETURN(trainer.optimizer,
+                         ReadOptimizer(optimizer, "network", architecture, WeightsKind::kOnline));
+  trainer.updates = cut.head.updates();
+  if (optimizer.Find("curiosity.steps") == nullptr) return absl::OkStatus();
+  CuriosityCut& curiosity = cut.curiosity.emplace();
+  VIXEN_ASSIGN_OR_RETURN(
+      curiosity.weights,
+      kernels::ReadParameters(weights, "curiosity.", architecture, WeightsKind::kCuriosity));
+  VIXEN_ASSIGN_OR_RETURN(curiosity.optimizer, ReadOptimizer(optimizer, "curiosity", architecture,
+                                                            WeightsKind::kCuriosity));
+  return absl::OkStatus();
+}
+
+absl::Status ReadRows(const std::string& folder, LearnerCut& cut) {
+  const v1::CheckpointReplay& replay = cut.head.replay();
+  VIXEN_ASSIGN_OR_RETURN(const base::TensorFile rows,
+                         base::TensorFile::Open(In(folder, kReplay), false));
+  VIXEN_ASSIGN_OR_RETURN(cut.replay.rows, RowColumns::Read(rows, replay.rows()));
+  VIXEN_ASSIGN_OR_RETURN(const std::span<const double> leaves,
+                         rows.Get<double>("leaf", {static_cast<int64_t>(replay.rows())}));
+  cut.replay.leaves.assign(leaves.begin(), leaves.end());
+  cut.replay.inserted = replay.inserted();
+  cut.replay.sampler = replay.sampler();
+
+  VIXEN_ASSIGN_OR_RETURN(const base::TensorFile windows,
+                         base::TensorFile::Open(In(folder, kWindows), false));
+  VIXEN_ASSIGN_OR_RETURN(const std::span<const uint32_t> run, windows.Get<uint32_t>("run", {-1}));
+  VIXEN_ASSIGN_OR_RETURN(const std::span<const uint32_t> slot,
+                         windows.Get<uint32_t>("slot", {static_cast<int64_t>(run.size())}));
+  cut.window_run.assign(run.begin(), run.end());
+  cut.window_slot.assign(slot.begin(), slot.end());
+  VIXEN_ASSIGN_OR_RETURN(cut.window_rows, RowColumns::Read(windows, run.size()));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status WriteCheckpointFiles(const std::string& folder, const LearnerCut& cut) {
+  VIXEN_RETURN_IF_ERROR(WriteWeights(In(folder, kWeights), cut));
+  VIXEN_RETURN_IF_ERROR(WriteOptimizer(In(folder, kOptimizer), cut));
+  VIXEN_RETURN_IF_ERROR(WriteReplay(In(folder, kReplay), cut));
+  VIXEN_RETURN_IF_ERROR(WriteWindows(In(folder, kWindows), cut));
+  std::string state;
+  google::protobuf::TextFormat::PrintToString(cut.head, &state);
+  VIXEN_RETURN_IF_ERROR(base::WriteFileAtomically(In(folder, kState), state));
+  std::string sums;
+  for (const char* file : kFiles) {
+    VIXEN_ASSIGN_OR_RETURN(const std::string digest, DigestOf(In(folder, file)));
+    absl::StrAppend(&sums, digest, "  ", file, "\n");
+  }
+  return base::WriteFileAtomically(In(folder, kSums), sums);
+}
+
+absl::Status VerifyCheckpoint(const std::string& folder) {
+  const absl::StatusOr<std::string> sums = base::ReadFile(In(folder, kSums));
+  if (!sums.ok()) {
+    return absl::DataLossError(absl::StrCat("checkpoint is damaged: ", sums.status().message()));
+  }
+  std::map<std::string, std::string> expected;
+  std::istringstream lines(*sums);
+  for (std::string digest, file; lines >> digest >> file;) expected[file] = digest;
+  for (const char* file : kFiles) {
+    const absl::StatusOr<std::string> digest = DigestOf(In(folder, file));
+    if (!digest.ok()) {
+      return absl::DataLossError(
+          absl::StrCat("checkpoint is damaged: ", digest.status().message()));
+    }
+    if (*digest != expected[file]) {
+      return absl::DataLossError(absl::StrCat("checkpoint is damaged: ", In(folder, file),
+                                              " has SHA-256 ", *digest, ", ", kSums, " says ",
+                                              expected[file].empty() ? "nothing" : expected[file]));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<v1::Checkpoint> ReadCheckpointHead(const std::string& folder) {
+  const std::string path = In(folder, kState);
+  const absl::StatusOr<std::string> text = base::ReadFile(path);
+  v1::Checkpoint head;
+  if (!text.ok() || !google::protobuf::TextFormat::ParseFromString(*text, &head)) {
+    return absl::DataLossError(
+        absl::StrCat("checkpoint is damaged: ", path,
+                     text.ok() ? " is no state of a checkpoint" : " cannot be read"));
+  }
+  return head;
+}
+
+absl::StatusOr<LearnerCut> ReadCheckpointFiles(const std::string& folder) {
+  VIXEN_RETURN_IF_ERROR(VerifyCheckpoint(folder));
+  LearnerCut cut;
+  VIXEN_ASSIGN_OR_RETURN(cut.head, ReadCheckpointHead(folder));
+  absl::Status status = ReadNetworks(folder, cut);
+  if (status.ok()) status = ReadRows(folder, cut);
+  if (!status.ok()) {
+    return absl::DataLossError(absl::StrCat("checkpoint is damaged: ", status.message()));
+  }
+  return cut;
+}
+
+}  // namespace vixen::learner

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Versions and pushes.
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "kernels/nn/weights_archive.h"
+#include "learner/loop/learner.h"
+
+namespace vixen::learner {
+
+using kernels::WeightsKind;
+
+void Learner::RaiseVersions(const v1::PolicyInfo& live) {
+  version_[0] = std::max(version_[0], live.online_version());
+  version_[1] = std::max(version_[1], live.target_version());
+  version_[2] = std::max(version_[2], live.curiosity_version());
+}
+
+std::shared_ptr<const WeightsPart> Learner::NextPart(WeightsKind kind) {
+  auto part = std::make_shared<WeightsPart>();
+  part->parameters =
+      kind == WeightsKind::kCuriosity ? curiosity_->Export() : trainer_->Export(kind);
+  part->version = ++version_[static_cast<size_t>(kind)];
+  part->epsilon = plan_.EpsilonAt(transitions_);
+  part->training_step = updates_;
+  Archive(*part);
+  return part;
+}
+
+void Learner::Archive(const WeightsPart& part) {
+  const std::string& folder = plan_.config.push().weights_archive();
+  if (folder.empty()) return;
+  const absl::StatusOr<std::string> archived = kernels::ArchiveWeights(
+      folder, {.policy = plan_.config.policy(),
+               .version = part.version,
+               .scaler_fingerprint = absl::BytesToHexString(plan_.scaler_fingerprint),
+               .parameters = part.parameters});
+  if (!archived.ok()) {
+    spdlog::error("weights_archive lacks {} version {}: {}",
+                  std::string(kernels::WeightsKindName(part.parameters.kind)), part.version,
+                  std::string(archived.status().message()));
+  }
+}
+
+void Learner::PushAll(ActorState& actor) {
+  actor.ready = false;
+  if (curiosity_ != nullptr) actor.pusher->Submit(NextPart(WeightsKind::kCuriosity));
+  actor.pusher->Submit(NextPart(WeightsKind::kTarget));
+  std::shared_ptr<const WeightsPart> online = NextPart(WeightsKind::kOnline);
+  actor.required_version = online->version;
+  actor.pusher->Submit(std::move(online));
+}
+
+void Learner::PushToEveryone() {
+  batch_since_push_ = false;
+  updates_at_push_ = updates_;
+  ++pushes_;
+  std::vector<std::shared_ptr<const WeightsPart>> parts = {NextPart(WeightsKind::kOnline),
+                                                           NextPart(WeightsKind::kTarget)};
+  if (curiosity_ != nullptr && pushes_ % plan_.config.push().curiosity_push_every() == 0) {
+    parts.push_back(NextPart(WeightsKind::kCuriosity));
+  }
+  for (ActorState& actor : actors_->all()) {
+    // While disconnected nothing is sent: the next stream begins with a push of everything.
+    if (actor.stream == 0) continue;
+    for (const auto& part : parts) actor.pusher->Submit(part);
+  }
+}
+
+}  // namespace vixen::learner
