@@ -9,6 +9,7 @@
 #include "base/str_cat.h"
 #include "kernels/collect/cuda_executor.h"
 #include "kernels/collect/launch_start.h"
+#include "kernels/cuda/nvtx_range.h"
 #include "kernels/cuda/pinned_pool.h"
 
 namespace vixen::kernels {
@@ -60,6 +61,7 @@ class CudaCollector final : public Collector {
   const CollectorInfo& info() const override { return executor_->info(); }
 
   absl::StatusOr<WeightsProbe> StageWeights(const Parameters& parameters) override {
+    const NvtxRange range("vixen stage weights");
     return executor_->Stage(parameters);
   }
 
@@ -81,6 +83,7 @@ class CudaCollector final : public Collector {
   }
 
   absl::Status Launch(const LaunchRequest& request, Batch& batch) override {
+    const NvtxRange range("vixen launch");
     VIXEN_RETURN_IF_ERROR(CanLaunch());
     VIXEN_RETURN_IF_ERROR(CheckLaunch(options_, request, batch));
     Slot& slot = ring_[next_];
@@ -100,6 +103,7 @@ class CudaCollector final : public Collector {
   }
 
   absl::Status Wait(Batch& batch) override {
+    const NvtxRange range("vixen wait for rows");
     const auto slot =
         std::find_if(ring_.begin(), ring_.end(), [&](const Slot& s) { return s.batch == &batch; });
     if (slot == ring_.end()) {
