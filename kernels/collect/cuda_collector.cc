@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/collect/cuda_collector.h"
 
+#include <nvtx3/nvtx3.hpp>
+
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -9,7 +11,6 @@
 #include "base/str_cat.h"
 #include "kernels/collect/cuda_executor.h"
 #include "kernels/collect/launch_start.h"
-#include "kernels/cuda/nvtx_range.h"
 #include "kernels/cuda/pinned_pool.h"
 
 namespace vixen::kernels {
@@ -61,7 +62,7 @@ class CudaCollector final : public Collector {
   const CollectorInfo& info() const override { return executor_->info(); }
 
   absl::StatusOr<WeightsProbe> StageWeights(const Parameters& parameters) override {
-    const NvtxRange range("vixen stage weights");
+    const nvtx3::scoped_range range("vixen stage weights");
     return executor_->Stage(parameters);
   }
 
@@ -83,7 +84,7 @@ class CudaCollector final : public Collector {
   }
 
   absl::Status Launch(const LaunchRequest& request, Batch& batch) override {
-    const NvtxRange range("vixen launch");
+    const nvtx3::scoped_range range("vixen launch");
     VIXEN_RETURN_IF_ERROR(CanLaunch());
     VIXEN_RETURN_IF_ERROR(CheckLaunch(options_, request, batch));
     Slot& slot = ring_[next_];
@@ -103,7 +104,7 @@ class CudaCollector final : public Collector {
   }
 
   absl::Status Wait(Batch& batch) override {
-    const NvtxRange range("vixen wait for rows");
+    const nvtx3::scoped_range range("vixen wait for rows");
     const auto slot =
         std::find_if(ring_.begin(), ring_.end(), [&](const Slot& s) { return s.batch == &batch; });
     if (slot == ring_.end()) {
