@@ -33,6 +33,7 @@ std::vector<Finding> ExamineAll(const DoctorFlags& flags) {
   for (auto part : {ExamineGpu(), ExamineLibraries()}) {
     findings.insert(findings.end(), part.begin(), part.end());
   }
+  findings.push_back(ExamineExecutor());
   for (const std::string& address : flags.listen) findings.push_back(ExaminePort(address));
   if (flags.listen.empty()) {
     // The defaults of actor and learner: taken, they stop nobody who chooses others.

@@ -19,6 +19,9 @@ struct Finding {
 std::vector<Finding> ExamineMachine();
 // NVIDIA's driver and devices. None is no fault: everything runs on the CPU.
 std::vector<Finding> ExamineGpu();
+// The executor that `executor: auto` takes here, tried with a small launch: which one, which
+// algorithm and why.
+Finding ExamineExecutor();
 // The shared libraries that Vixen's programs need at run time.
 std::vector<Finding> ExamineLibraries();
 // Whether HOST:PORT can be listened on.
