@@ -12,21 +12,18 @@
 
 namespace vixen::kernels {
 
-// Device addresses of one network's parts.
+// Device addresses of one network's image (cuda_tile_image.h).
 struct TileNetwork {
-  const std::byte* image = nullptr;
-  const float* biases = nullptr;
+  const std::byte* image = nullptr;      // tiles
+  const std::byte* constants = nullptr;  // tile::NetworkConstants or CuriosityConstants
 };
 
 struct TilePolicy {
   tile::Operand operand = tile::Operand::kFp16;  // what the images hold
+  float state_scale = 1.0f;                      // StateScale
   TileNetwork online;
   TileNetwork target;
   TileNetwork curiosity;  // image null: curiosity is off
-  // Float of the flat curiosity parameters: weight [64, E + 3] of layer 0, for the category
-  // columns.
-  const float* curiosity_parameters = nullptr;
-  int embedding = 32;
 };
 
 // Target (and with double DQN online) network at s', curiosity, reward, TD error of every row. Only

@@ -16,6 +16,8 @@
 #include "absl/status/statusor.h"
 #include "kernels/collect/algorithm.h"
 #include "kernels/collect/collector.h"
+#include "kernels/collect/cuda_batched_phase.h"
+#include "kernels/collect/cuda_choice.h"
 #include "kernels/collect/cuda_launch.h"
 #include "kernels/collect/cuda_stepped.h"
 #include "kernels/collect/cuda_weights.h"
@@ -93,8 +95,8 @@ class CudaExecutor {
     WeightsLayout layout;
     DeviceBuffer<std::byte> staged;
     DeviceBuffer<std::byte> live;
-    bool staged_fits = true;  // in fp16's range
-    bool live_fits = true;
+    WeightsFit staged_fit;
+    WeightsFit live_fit;
     bool is_live = false;
     bool is_staged = false;
     Event copied;  // staged → live done
@@ -103,14 +105,18 @@ class CudaExecutor {
 
   explicit CudaExecutor(const CollectorOptions& options);
   absl::Status Start(int device, CudaAlgorithm algorithm);
-  absl::Status ChooseAlgorithm(CudaAlgorithm wanted);
   absl::Status UploadMarket();
-  absl::Status PrepareStepped(Precision precision, SteppedAlgorithm& stepped);
+  void Announce(const LaunchChoice& choice);
+  bool NeedsPacked() const;
   absl::Status FillArguments(const LaunchRequest& request, LaunchStaging& staging,
                              DeviceBatch& batch, cudaStream_t stream);
   Weights& of(WeightsKind kind) { return weights_[static_cast<size_t>(kind)]; }
   const Weights& of(WeightsKind kind) const { return weights_[static_cast<size_t>(kind)]; }
   LivePolicy live() const;
+  TilePolicy TilesOf(Precision precision) const;
+  // The products of ChooseLaunch's answer that is not what was prepared: allocated when first
+  // needed.
+  absl::StatusOr<SteppedAlgorithm*> SteppedOf(Precision precision);
   bool needs_curiosity() const { return options_.settings.curiosity_max > 0.0f; }
   absl::Status SelectDevice() const;
 
@@ -119,8 +125,10 @@ class CudaExecutor {
   CudaDevice device_;
   CollectorInfo info_;
   MemoryPlan plan_;
-  CudaAlgorithm algorithm_ = CudaAlgorithm::kStepped;
-  Precision precision_ = Precision::kFp32;
+  CudaLimits limits_;
+  uint32_t resident_blocks_ = 0;
+  AlgorithmChoice started_;
+  StateRange states_;
 
   DeviceBuffer<float> features_;
   DeviceBuffer<uint16_t> packed_;
@@ -144,9 +152,9 @@ class CudaExecutor {
   DeviceBuffer<RowScratch> scratch_;
   DeviceBuffer<float> curiosity_;
   DeviceBuffer<std::byte> statistics_workspace_;
-  SteppedAlgorithm stepped_;
-  // For `auto` when weights leave fp16's range: prepared at the first such launch.
-  std::unique_ptr<SteppedAlgorithm> wide_range_;
+  // What stepped launches run, by precision; prepared at the start, or at the first launch whose
+  // weights need it.
+  std::unique_ptr<SteppedAlgorithm> stepped_[4];
 };
 
 }  // namespace vixen::kernels

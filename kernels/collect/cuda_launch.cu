@@ -3,6 +3,7 @@
 
 #include "kernels/collect/cuda_launch.h"
 #include "kernels/collect/cuda_rows.cuh"
+#include "kernels/collect/cuda_tile_layout.h"
 #include "kernels/env/step.h"
 
 namespace vixen::kernels {
@@ -286,7 +287,9 @@ __global__ void LayOutFeaturesKernel(const float* features, uint64_t rows, uint3
     const uint32_t j = i % 64;
     const float value =
         j < width ? fminf(fmaxf(features[row * width + j], -65504.0f), 65504.0f) : 0.0f;
-    packed[i] = __half_as_ushort(__float2half_rn(value));
+    const bool is_one =
+        width <= tile::kMostFeatures && j >= tile::kOneColumn && j < tile::kPortfolioColumn;
+    packed[i] = __half_as_ushort(__float2half_rn(is_one ? 1.0f : value));
   }
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a weight sits in the images of the tile and the resident kernel: shared by the host code
-// that builds them and the kernels that read them. Widths: 64 state columns (zeros beyond S),
+// Where a weight sits in the images of the tile kernels: shared by the host code that builds them
+// and the kernels that read them. Widths: 64 state columns (zeros beyond S),
 // hidden 256 and 256, value and advantage 128 each, 48 outputs (45 actions, zeros), curiosity 64
-// and 32. fp16.
+// and 32.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@
 
 namespace vixen::kernels::tile {
 
-// How the tile kernels compute a product: fp16 operands, tf32 operands, or float32 split into two
-// fp16 each, three products (`fp32`).
+// How the tile kernels compute a product: fp16 operands, tf32 operands, or float32 split into a
+// high and a low fp16 each, three products (`fp32`).
 enum class Operand : uint8_t { kFp16 = 0, kTf32 = 1, kSplit = 2 };
 
 inline constexpr int kStateWidth = 64;
@@ -30,46 +30,88 @@ VIXEN_HOST_DEVICE int StateColumn(int k) {
   return 16 * lane + 4 * step + place / 8 * 2 + place % 2;
 }
 
-// --- The tile kernel's stream
+// Columns of a tile row: F features, zeros, twice a one (its weights are the bias, high and low
+// part), the portfolio features.
+inline constexpr int kMostFeatures = 59;
+inline constexpr int kOneColumn = 59;
+inline constexpr int kPortfolioColumn = 61;
+
+// --- The tile kernels' stream
 // ----------------------------------------------------------------------- A tile is `rows` neurons
-// × 64 inputs: 128 bytes a row, 16-byte chunks swizzled by the row (the 128-byte swizzle of wgmma
-// descriptors).
+// × 128 bytes of inputs: 64 in fp16, 32 in tf32, 32 split ones (32 high parts, then 32 low parts).
+// 16-byte chunks are swizzled by the row (the 128-byte swizzle of wgmma descriptors).
+//
+// Layer 0 of tf32 has fp16 tiles: states and its weights are scaled by powers of two, so that fp16
+// holds the same 11 significant bits, in half the registers.
+VIXEN_HOST_DEVICE constexpr Operand StateOperand(Operand operand) {
+  return operand == Operand::kSplit ? Operand::kSplit : Operand::kFp16;
+}
+VIXEN_HOST_DEVICE constexpr int TileInputs(Operand operand) {
+  return operand == Operand::kFp16 ? 64 : 32;
+}
 VIXEN_HOST_DEVICE constexpr size_t TileBytes(int rows) { return static_cast<size_t>(rows) * 128; }
-VIXEN_HOST_DEVICE constexpr size_t TileOffset(int row, int k) {
-  return static_cast<size_t>(row) * 128 + ((k / 8) ^ (row & 7)) * 16 + k % 8 * 2;
+// `byte`: place in the row before swizzling.
+VIXEN_HOST_DEVICE constexpr size_t TileOffset(int row, int byte) {
+  return static_cast<size_t>(row) * 128 + ((byte / 16) ^ (row & 7)) * 16 + byte % 16;
 }
-// Stages of one network pass: 4 × (64 neurons of layer 0, then layer 1's 256 rows of those 64
-// inputs); 4 × two tiles of 128 rows of layer 2 (value stream, then advantage stream); the
-// advantage's last layer.
-inline constexpr int kStages = 9;
+// tf32: position q of a step of 8 holds neuron 2q, position q + 4 neuron 2q + 1, so that the sums
+// of a layer are the next one's operands as they lie in registers.
+VIXEN_HOST_DEVICE constexpr int Tf32Neuron(int k) { return k / 8 * 8 + k % 4 * 2 + k % 8 / 4; }
+
+// Bytes of layer 0's tiles for `neurons` of it.
+VIXEN_HOST_DEVICE constexpr int Layer0Bytes(Operand operand, int neurons) {
+  return kStateWidth / TileInputs(StateOperand(operand)) * neurons * 128;
+}
+
+// Stages of one network pass, of T = TileInputs: 256/T × (T neurons of layer 0, then layer 1's 256
+// rows of those T inputs); twice (value stream, advantage stream) 128/T × two tiles of 128 rows of
+// layer 2; the advantage's last layer.
 inline constexpr int kStageBytes = 40960;  // the largest
-VIXEN_HOST_DEVICE constexpr int StageBytes(int stage) {
-  return stage < 4 ? 40960 : stage < 8 ? 32768 : 12288;
+VIXEN_HOST_DEVICE constexpr int Layer1Stages(Operand operand) {
+  return kHidden / TileInputs(operand);
 }
-inline constexpr size_t kPassBytes = 4 * 40960 + 4 * 32768 + 12288;
-// Curiosity: layer 0 (64 × 64: state columns below E, the category is part of the bias), layer 1
-// (32 × 64).
-inline constexpr size_t kCuriosityBytes = 8192 + 4096;
-
-// --- The resident kernel's fragments
-// ---------------------------------------------------------------- A operands of mma.m16n8k16: 32
-// lanes × 4 words. Warp w of 8 owns neurons 32w … 32w+31 of every hidden layer, two blocks of 16.
-inline constexpr int kWarps = 8;
-inline constexpr int kFragments0 = 8;   // [block 2][step 4]
-inline constexpr int kFragments1 = 32;  // [step 16][block 2]
-inline constexpr int kFragments2 = 32;  // [step 16][block 2]
-inline constexpr int kFragments3 = 6;   // [output block 3][step 2 of the warp's own neurons]
-inline constexpr size_t kFragmentBytes = 512;
-inline constexpr int kFragment1 = kFragments0 * kWarps;
-inline constexpr int kFragment2 = kFragment1 + kFragments1 * kWarps;
-inline constexpr int kFragment3 = kFragment2 + kFragments2 * kWarps;
-inline constexpr int kFragments = kFragment3 + kFragments3 * kWarps;
-inline constexpr size_t kResidentBytes = kFragments * kFragmentBytes;
-
-// Row and column inside a 16×16 block of half `u` of word `r` of lane `lane`.
-VIXEN_HOST_DEVICE int FragmentRow(int lane, int r) { return lane / 4 + (r & 1) * 8; }
-VIXEN_HOST_DEVICE int FragmentColumn(int lane, int r, int u) {
-  return lane % 4 * 2 + (r >> 1) * 8 + u;
+VIXEN_HOST_DEVICE constexpr int Layer1StageBytes(Operand operand) {
+  return Layer0Bytes(operand, TileInputs(operand)) + kHidden * 128;
 }
+VIXEN_HOST_DEVICE constexpr int StreamStages(Operand operand) {
+  return kStream / TileInputs(operand);
+}
+VIXEN_HOST_DEVICE constexpr int Stages(Operand operand) {
+  return Layer1Stages(operand) + 2 * StreamStages(operand) + 1;
+}
+VIXEN_HOST_DEVICE constexpr int LastStageBytes(Operand operand) {
+  return kStream / TileInputs(operand) * 6144;
+}
+VIXEN_HOST_DEVICE constexpr int StageBytes(Operand operand, int stage) {
+  return stage < Layer1Stages(operand) ? Layer1StageBytes(operand)
+         : stage + 1 < Stages(operand) ? 32768
+                                       : LastStageBytes(operand);
+}
+VIXEN_HOST_DEVICE constexpr size_t PassBytes(Operand operand) {
+  return static_cast<size_t>(Layer1Stages(operand)) * Layer1StageBytes(operand) +
+         static_cast<size_t>(StreamStages(operand)) * 65536 + LastStageBytes(operand);
+}
+// Curiosity, one stage: layer 0 (64 neurons; state columns below E, the category is part of the
+// bias), layer 1 (32 neurons × 64 inputs).
+VIXEN_HOST_DEVICE constexpr int CuriosityBytes(Operand operand) {
+  return Layer0Bytes(operand, 64) + 64 / TileInputs(operand) * 32 * 128;
+}
+
+// Floats beside the tiles of a network. `scale`: what the sums of layer i are multiplied by before
+// the bias is added (1 unless weights or activations are scaled by powers of two; the biases here
+// and the value's weights are scaled to match).
+struct NetworkConstants {
+  float bias1[kHidden];
+  float bias2[2 * kStream];  // value stream, advantage stream
+  float value[kStream];      // the value's last weights
+  float advantage[kOutputs];
+  float value_bias;
+  float scale[4];
+};
+struct CuriosityConstants {
+  float bias0[3][64];  // by category
+  float bias1[32];
+  float scale[2];
+};
 
 }  // namespace vixen::kernels::tile

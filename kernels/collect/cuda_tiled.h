@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tiled algorithm (sm_90): a block carries 64 or 128 episodes, or rows, and streams the weights
-// through shared memory into wgmma. fp16 operands, float32 sums. Default hidden widths, S ≤ 64.
+// through shared memory into wgmma. Every precision. Default hidden widths, 29 ≤ F ≤ 59.
 #pragma once
 
 #include <cuda_runtime_api.h>

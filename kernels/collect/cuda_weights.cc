@@ -7,6 +7,9 @@
 #include <cmath>
 #include <cstring>
 
+#include "kernels/collect/cuda_choice.h"
+#include "kernels/collect/cuda_resident_image.h"
+#include "kernels/collect/cuda_tile_image.h"
 #include "kernels/collect/cuda_tile_layout.h"
 #include "kernels/env/settings.h"
 
@@ -14,7 +17,6 @@ namespace vixen::kernels {
 namespace {
 
 constexpr size_t kAlignment = 1024;
-constexpr float kLargestHalf = 65504.0f;
 
 size_t RoundUp(size_t value, size_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
@@ -86,91 +88,6 @@ void PutHalf(std::byte* at, float value) {
   std::memcpy(at, &bits, sizeof(bits));
 }
 
-// One tile: `weight(row, k)` for rows × 64 inputs.
-template <typename Weight>
-std::byte* WriteTile(std::byte* out, int rows, const Weight& weight) {
-  for (int row = 0; row < rows; ++row) {
-    for (int k = 0; k < 64; ++k) PutHalf(out + tile::TileOffset(row, k), weight(row, k));
-  }
-  return out + tile::TileBytes(rows);
-}
-
-void WriteNetworkTiles(const Source& source, std::byte* out) {
-  const auto weight = [&](int matrix, int output, int input) {
-    return MatrixWeight(source, matrix, output, input);
-  };
-  for (int chunk = 0; chunk < 4; ++chunk) {
-    out = WriteTile(
-        out, 64, [&](int row, int k) { return weight(0, 64 * chunk + row, tile::StateColumn(k)); });
-    out = WriteTile(out, 256, [&](int row, int k) { return weight(1, row, 64 * chunk + k); });
-  }
-  for (int stream = 0; stream < 2; ++stream) {
-    for (int chunk = 0; chunk < 4; ++chunk) {
-      out = WriteTile(
-          out, 128, [&](int row, int k) { return weight(2, 128 * stream + row, 64 * chunk + k); });
-    }
-  }
-  for (int chunk = 0; chunk < 2; ++chunk) {
-    out = WriteTile(out, 48, [&](int row, int k) { return weight(3, row, 64 * chunk + k); });
-  }
-}
-
-void WriteCuriosityTiles(const Source& source, std::byte* out) {
-  const int embedding = source.parameters.architecture.embedding();
-  out = WriteTile(out, 64, [&](int row, int k) {
-    const int column = tile::StateColumn(k);
-    return column < embedding ? MatrixWeight(source, 0, row, column) : 0.0f;
-  });
-  WriteTile(out, 32, [&](int row, int k) { return MatrixWeight(source, 1, row, k); });
-}
-
-// Fragment `index`: `weight(row, k)` of a 16×16 block.
-template <typename Weight>
-void WriteFragment(std::byte* image, int index, const Weight& weight) {
-  std::byte* out = image + index * tile::kFragmentBytes;
-  for (int lane = 0; lane < 32; ++lane) {
-    for (int r = 0; r < 4; ++r) {
-      for (int u = 0; u < 2; ++u, out += 2) {
-        PutHalf(out, weight(tile::FragmentRow(lane, r), tile::FragmentColumn(lane, r, u)));
-      }
-    }
-  }
-}
-
-void WriteResidentFragments(const Source& source, std::byte* image) {
-  for (int w = 0; w < tile::kWarps; ++w) {
-    for (int block = 0; block < 2; ++block) {
-      const int first = 32 * w + 16 * block;
-      for (int step = 0; step < 4; ++step) {
-        WriteFragment(image, w * tile::kFragments0 + block * 4 + step, [&](int row, int k) {
-          return MatrixWeight(source, 0, first + row, tile::StateColumn(16 * step + k));
-        });
-      }
-      for (int step = 0; step < 16; ++step) {
-        const int place = step * 2 + block;
-        WriteFragment(image, tile::kFragment1 + w * tile::kFragments1 + place, [&](int row, int k) {
-          return MatrixWeight(source, 1, first + row, 16 * step + k);
-        });
-        WriteFragment(image, tile::kFragment2 + w * tile::kFragments2 + place, [&](int row, int k) {
-          return MatrixWeight(source, 2, first + row, 16 * step + k);
-        });
-      }
-    }
-    // Warps 0…3 hold the value stream: row 0 of the first block is its last layer. Warps 4…7 hold
-    // the advantage stream: three blocks of outputs.
-    for (int block = 0; block < 3; ++block) {
-      for (int step = 0; step < 2; ++step) {
-        WriteFragment(image, tile::kFragment3 + w * tile::kFragments3 + block * 2 + step,
-                      [&](int row, int k) {
-                        const int input = 32 * w + 16 * step + k;
-                        if (w >= 4) return MatrixWeight(source, 3, 16 * block + row, input - 128);
-                        return block == 0 && row == 0 ? source.Weight(kValue1, 0, input) : 0.0f;
-                      });
-      }
-    }
-  }
-}
-
 }  // namespace
 
 BiasLayout BiasesOf(const Architecture& architecture, WeightsKind kind) {
@@ -189,13 +106,8 @@ BiasLayout BiasesOf(const Architecture& architecture, WeightsKind kind) {
   return at;
 }
 
-bool HasTileWidths(const Architecture& a) {
-  return a.state() <= tile::kStateWidth && a.state() >= 32 && a.hidden1 == 256 &&
-         a.hidden2 == 256 && a.value_hidden == 128 && a.advantage_hidden == 128 &&
-         a.curiosity_hidden == 64;
-}
-
-WeightsLayout LayOutWeights(const Architecture& architecture, WeightsKind kind) {
+WeightsLayout LayOutWeights(const Architecture& architecture, WeightsKind kind,
+                            Precision precision) {
   WeightsLayout layout;
   layout.kind = kind;
   layout.architecture = architecture;
@@ -226,20 +138,21 @@ WeightsLayout LayOutWeights(const Architecture& architecture, WeightsKind kind) 
   }
   layout.has_images = HasTileWidths(architecture);
   if (layout.has_images) {
-    layout.tile = take(is_curiosity ? tile::kCuriosityBytes : tile::kPassBytes);
-    layout.resident = take(is_curiosity ? 0 : tile::kResidentBytes);
+    for (const tile::Operand operand : OperandsOf(precision)) {
+      const auto place = static_cast<size_t>(operand);
+      layout.has_tile[place] = true;
+      layout.tile[place] = take(TileImageBytes(kind, operand));
+      if (kind == WeightsKind::kOnline) {
+        layout.resident[place] = take(resident::ImageBytes(operand));
+      }
+    }
   }
   layout.bytes = offset;
   return layout;
 }
 
-bool FitsFp16(const Parameters& parameters) {
-  return std::all_of(parameters.values.begin(), parameters.values.end(),
-                     [](float value) { return std::fabs(value) <= kLargestHalf; });
-}
-
-std::vector<std::byte> BuildWeightsImage(const WeightsLayout& layout,
-                                         const Parameters& parameters) {
+std::vector<std::byte> BuildWeightsImage(const WeightsLayout& layout, const Parameters& parameters,
+                                         const StateRange& states) {
   std::vector<std::byte> image(layout.bytes);
   const Source source(parameters);
   std::memcpy(image.data() + layout.parameters, parameters.values.data(),
@@ -258,11 +171,19 @@ std::vector<std::byte> BuildWeightsImage(const WeightsLayout& layout,
     }
   }
   if (!layout.has_images) return image;
-  if (layout.kind == WeightsKind::kCuriosity) {
-    WriteCuriosityTiles(source, image.data() + layout.tile);
-  } else {
-    WriteNetworkTiles(source, image.data() + layout.tile);
-    WriteResidentFragments(source, image.data() + layout.resident);
+  for (const tile::Operand operand :
+       {tile::Operand::kFp16, tile::Operand::kTf32, tile::Operand::kSplit}) {
+    const auto place = static_cast<size_t>(operand);
+    if (!layout.has_tile[place]) continue;
+    WriteTileImage(parameters, operand, states, image.data() + layout.tile[place]);
+    if (layout.kind != WeightsKind::kOnline) continue;
+    resident::WriteImage(
+        operand, static_cast<int>(parameters.architecture.features),
+        [&](int matrix, int output, int input) {
+          if (matrix < 4) return MatrixWeight(source, matrix, output, input);
+          return output == 0 ? source.Weight(kValue1, 0, input) : 0.0f;
+        },
+        image.data() + layout.resident[place]);
   }
   return image;
 }

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/collect/collector.h"
+#include "kernels/collect/cuda_range.h"
 #include "kernels/nn/network.h"
 
 namespace vixen::kernels {
@@ -28,8 +30,11 @@ struct WeightsLayout {
     size_t f16 = 0;
   };
   Matrix matrices[4];
-  size_t tile = 0;      // fp16 tiles in the order that the tile kernel streams them
-  size_t resident = 0;  // fp16 fragments in the order of the resident kernel's warps
+  // Tile images (cuda_tile_image.h), by tile::Operand; only those that the precision may need.
+  size_t tile[3] = {0, 0, 0};
+  bool has_tile[3] = {false, false, false};
+  // The online network's images for the resident kernel, likewise.
+  size_t resident[3] = {0, 0, 0};
   bool has_images = false;
   size_t bytes = 0;
 };
@@ -46,16 +51,12 @@ struct BiasLayout {
 };
 
 BiasLayout BiasesOf(const Architecture& architecture, WeightsKind kind);
-WeightsLayout LayOutWeights(const Architecture& architecture, WeightsKind kind);
+WeightsLayout LayOutWeights(const Architecture& architecture, WeightsKind kind,
+                            Precision precision = Precision::kAuto);
 
-// True when every parameter is within fp16's ±65,504.
-bool FitsFp16(const Parameters& parameters);
-
-// The whole image. Values beyond fp16's range become ±65,504 there: FitsFp16 says whether it may be
-// used.
-std::vector<std::byte> BuildWeightsImage(const WeightsLayout& layout, const Parameters& parameters);
-
-// Widths that the tile and the resident kernels are built for.
-bool HasTileWidths(const Architecture& architecture);
+// The whole image. Values beyond fp16's range become ±65,504 in its fp16 parts: the range
+// (cuda_range.h) says whether they may be used. `states`: what the launches' states stay within.
+std::vector<std::byte> BuildWeightsImage(const WeightsLayout& layout, const Parameters& parameters,
+                                         const StateRange& states = {});
 
 }  // namespace vixen::kernels

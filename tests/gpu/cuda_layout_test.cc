@@ -4,11 +4,16 @@
 #include <cuda_fp16.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
+#include <string>
 #include <vector>
 
+#include "kernels/collect/cuda_choice.h"
 #include "kernels/collect/cuda_collector.h"
 #include "kernels/collect/cuda_executor.h"
+#include "kernels/collect/cuda_range.h"
+#include "kernels/collect/cuda_tile_image.h"
 #include "kernels/collect/cuda_tile_layout.h"
 #include "kernels/collect/cuda_weights.h"
 
@@ -48,36 +53,59 @@ TEST(CudaWeights, KeepTheParametersAsTheyCame) {
             0);
 }
 
-TEST(CudaWeights, PutEveryMatrixWeightOnceIntoTheTiles) {
+// Sum over the network tiles of one form, parts of a split weight added and scales undone.
+double SumOfTiles(const std::vector<std::byte>& image, const WeightsLayout& layout,
+                  tile::Operand operand) {
+  const size_t begin = layout.tile[static_cast<size_t>(operand)];
+  double sum = 0;
+  for (size_t i = 0; i < tile::PassBytes(operand); i += 2) sum += HalfAt(image, begin + i);
+  return sum;
+}
+
+TEST(CudaTileImage, HoldsEveryMatrixWeightAndTheFirstBiasesOnce) {
   const Parameters parameters = Numbered(WeightsKind::kOnline);
-  const WeightsLayout layout = LayOutWeights(parameters.architecture, parameters.kind);
-  ASSERT_TRUE(layout.has_images);
+  const WeightsLayout layout =
+      LayOutWeights(parameters.architecture, parameters.kind, Precision::kFp16);
+  ASSERT_TRUE(layout.has_tile[0]);
+  EXPECT_FALSE(layout.has_tile[1]);
   const std::vector<std::byte> image = BuildWeightsImage(layout, parameters);
-  double sum = 0;
-  for (size_t i = 0; i < tile::kPassBytes; i += 2) sum += HalfAt(image, layout.tile + i);
-  // The value stream's last weights stay with the biases, in float32.
-  const LayerLayout value = LayersOf(parameters.architecture, parameters.kind)[3];
-  double value_sum = 0;
-  for (size_t i = value.weight_offset; i < value.bias_offset; ++i) {
-    value_sum += parameters.values[i];
+  // The value stream's last weights stay beside the tiles, in float32.
+  const std::vector<LayerLayout> layers = LayersOf(parameters.architecture, parameters.kind);
+  double expected = SumOfWeights(parameters);
+  for (size_t i = layers[3].weight_offset; i < layers[3].bias_offset; ++i) {
+    expected -= parameters.values[i];
   }
-  EXPECT_EQ(sum, SumOfWeights(parameters) - value_sum);
+  for (uint32_t i = 0; i < layers[0].outputs; ++i) {
+    expected += parameters.values[layers[0].bias_offset + i];
+  }
+  EXPECT_EQ(SumOfTiles(image, layout, tile::Operand::kFp16), expected);
 }
 
-TEST(CudaWeights, PutEveryMatrixWeightOnceIntoTheFragments) {
-  const Parameters parameters = Numbered(WeightsKind::kTarget);
-  const WeightsLayout layout = LayOutWeights(parameters.architecture, parameters.kind);
-  const std::vector<std::byte> image = BuildWeightsImage(layout, parameters);
-  double sum = 0;
-  for (size_t i = 0; i < tile::kResidentBytes; i += 2) sum += HalfAt(image, layout.resident + i);
-  EXPECT_EQ(sum, SumOfWeights(parameters));
+TEST(CudaTileImage, SplitsAWeightIntoPartsThatAddUpToIt) {
+  Parameters parameters = Numbered(WeightsKind::kOnline);
+  const std::vector<LayerLayout> layers = LayersOf(parameters.architecture, parameters.kind);
+  for (size_t i = 0; i < parameters.values.size(); ++i) {
+    parameters.values[i] = std::ldexp(1.0f + static_cast<float>(i % 1021) / 1021.0f, -4);
+  }
+  std::vector<std::byte> image(TileImageBytes(parameters.kind, tile::Operand::kSplit));
+  const StateRange states;
+  WriteTileImage(parameters, tile::Operand::kSplit, states, image.data());
+  // Layer 1, neuron 0, inputs 0 … 31: behind layer 0 of the first 32 neurons.
+  const size_t tile_begin = tile::Layer0Bytes(tile::Operand::kSplit, 32);
+  for (uint32_t k = 0; k < 32; ++k) {
+    const double high = HalfAt(image, tile_begin + tile::TileOffset(0, 2 * k));
+    const double low = HalfAt(image, tile_begin + tile::TileOffset(0, 64 + 2 * k));
+    const double weight = parameters.values[layers[1].weight_offset + k];
+    const double scale = std::ldexp(1.0, SplitExponent(0.124));
+    EXPECT_NEAR((high + low) / scale, weight, std::ldexp(weight, -22)) << k;
+  }
 }
 
-TEST(CudaWeights, SwizzleTilesWithoutOverlap) {
-  std::vector<bool> seen(tile::TileBytes(48) / 2);
+TEST(CudaTileImage, SwizzlesTilesWithoutOverlap) {
+  std::vector<bool> seen(tile::TileBytes(48));
   for (int row = 0; row < 48; ++row) {
-    for (int k = 0; k < 64; ++k) {
-      const size_t place = tile::TileOffset(row, k) / 2;
+    for (int byte = 0; byte < 128; ++byte) {
+      const size_t place = tile::TileOffset(row, byte);
       ASSERT_LT(place, seen.size());
       EXPECT_FALSE(seen[place]);
       seen[place] = true;
@@ -85,17 +113,110 @@ TEST(CudaWeights, SwizzleTilesWithoutOverlap) {
   }
 }
 
-TEST(CudaWeights, TakeEveryStateColumnOnce) {
-  std::vector<int> count(tile::kStateWidth);
-  for (int k = 0; k < tile::kStateWidth; ++k) count[tile::StateColumn(k)] += 1;
-  EXPECT_EQ(count, std::vector<int>(tile::kStateWidth, 1));
+TEST(CudaTileImage, TakesEveryStateColumnAndEveryTf32NeuronOnce) {
+  std::vector<int> columns(tile::kStateWidth);
+  std::vector<int> neurons(tile::kHidden);
+  for (int k = 0; k < tile::kStateWidth; ++k) columns[tile::StateColumn(k)] += 1;
+  for (int k = 0; k < tile::kHidden; ++k) neurons[tile::Tf32Neuron(k)] += 1;
+  EXPECT_EQ(columns, std::vector<int>(tile::kStateWidth, 1));
+  EXPECT_EQ(neurons, std::vector<int>(tile::kHidden, 1));
 }
 
-TEST(CudaWeights, SayWhetherFp16HoldsThem) {
-  Parameters parameters = Numbered(WeightsKind::kCuriosity);
-  EXPECT_TRUE(FitsFp16(parameters));
-  parameters.values[3] = -65'536.0f;
-  EXPECT_FALSE(FitsFp16(parameters));
+TEST(CudaTileImage, StagesAddUpToAPass) {
+  for (const tile::Operand operand :
+       {tile::Operand::kFp16, tile::Operand::kTf32, tile::Operand::kSplit}) {
+    size_t sum = 0;
+    for (int stage = 0; stage < tile::Stages(operand); ++stage) {
+      EXPECT_LE(tile::StageBytes(operand, stage), tile::kStageBytes);
+      sum += tile::StageBytes(operand, stage);
+    }
+    EXPECT_EQ(sum, tile::PassBytes(operand));
+    EXPECT_LE(tile::CuriosityBytes(operand), tile::kStageBytes);
+  }
+}
+
+TEST(CudaRange, BoundsTheSumsOfARealState) {
+  Parameters parameters{Architecture{}, WeightsKind::kOnline, {}};
+  parameters.values.assign(ParameterCount(parameters.architecture, parameters.kind), 0.25f);
+  const StateRange states{64.0f, 80.0f};
+  const NetworkRange range = RangeOfNetwork(parameters, states);
+  // A neuron of layer 0: norm of 54 weights of 1/4, times 80, and the bias.
+  EXPECT_NEAR(range.sums[0], 0.25 * std::sqrt(54.0) * 80 + 0.25, 1e-3);
+  EXPECT_GT(range.sums[1], range.sums[0]);
+  EXPECT_DOUBLE_EQ(range.largest_parameter, 0.25);
+}
+
+TEST(CudaRange, SaysWhichOperandsHoldTheActivations) {
+  Parameters parameters{Architecture{}, WeightsKind::kOnline, {}};
+  parameters.values.assign(ParameterCount(parameters.architecture, parameters.kind), 0.001f);
+  const StateRange states;
+  EXPECT_TRUE(FitsFp16(RangeOfNetwork(parameters, states), states));
+  parameters.values[0] = 70'000.0f;
+  const NetworkRange large = RangeOfNetwork(parameters, states);
+  EXPECT_FALSE(FitsFp16(large, states));
+  EXPECT_TRUE(FitsTf32(large, states));
+  parameters.values[0] = 1e31f;
+  EXPECT_FALSE(FitsTf32(RangeOfNetwork(parameters, states), states));
+}
+
+TEST(CudaRange, ScalesToTheTopOfFp16) {
+  for (const double largest : {1e-3, 0.99, 1.0, 64.0, 65504.0}) {
+    const double scaled = std::ldexp(largest, SplitExponent(largest));
+    EXPECT_GE(scaled, 16384.0) << largest;
+    EXPECT_LE(scaled, 32768.0) << largest;
+  }
+}
+
+CollectorOptions OptionsOf(uint32_t episodes, Precision precision) {
+  CollectorOptions options;
+  options.episodes = episodes;
+  options.precision = precision;
+  return options;
+}
+constexpr CudaLimits kHopper = {90, true, 1056};
+
+TEST(CudaChoice, TakesTheAlgorithmThatTheEpisodesAllow) {
+  const auto few = ChooseAlgorithm(OptionsOf(128, Precision::kAuto), CudaAlgorithm::kAuto, kHopper);
+  EXPECT_EQ(few->algorithm, CudaAlgorithm::kResident);
+  const auto many =
+      ChooseAlgorithm(OptionsOf(8192, Precision::kFp32), CudaAlgorithm::kAuto, kHopper);
+  EXPECT_EQ(many->algorithm, CudaAlgorithm::kTiled);
+  EXPECT_NE(many->reason.find("8192"), std::string::npos);
+}
+
+TEST(CudaChoice, FallsBackToSteppedAndSaysWhy) {
+  CollectorOptions wide = OptionsOf(8192, Precision::kAuto);
+  wide.architecture.hidden1 = 512;
+  const auto widths = ChooseAlgorithm(wide, CudaAlgorithm::kAuto, kHopper);
+  EXPECT_EQ(widths->algorithm, CudaAlgorithm::kStepped);
+  EXPECT_NE(widths->reason.find("512"), std::string::npos);
+  const auto card =
+      ChooseAlgorithm(OptionsOf(128, Precision::kAuto), CudaAlgorithm::kAuto, {75, false, 0});
+  EXPECT_EQ(card->algorithm, CudaAlgorithm::kStepped);
+  EXPECT_NE(card->reason.find("sm_75"), std::string::npos);
+  const auto forced = ChooseAlgorithm(wide, CudaAlgorithm::kTiled, kHopper);
+  EXPECT_EQ(forced.status().code(), absl::StatusCode::kInvalidArgument);
+  const auto above =
+      ChooseAlgorithm(OptionsOf(8192, Precision::kAuto), CudaAlgorithm::kResident, kHopper);
+  EXPECT_EQ(above.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_NE(above.status().message().find("1056"), std::string::npos);
+}
+
+TEST(CudaChoice, LeavesFp16WhenTheWeightsDoNotFit) {
+  const AlgorithmChoice started = {CudaAlgorithm::kResident, "few episodes"};
+  const WeightsFit wide = {false, true, true};
+  const LaunchChoice automatic = ChooseLaunch(started, Precision::kAuto, wide, kHopper);
+  EXPECT_EQ(automatic.algorithm, CudaAlgorithm::kTiled);
+  EXPECT_EQ(automatic.precision, Precision::kTf32);
+  EXPECT_NE(automatic.reason.find("fp16"), std::string::npos);
+  const LaunchChoice half = ChooseLaunch(started, Precision::kFp16, wide, kHopper);
+  EXPECT_EQ(half.algorithm, CudaAlgorithm::kStepped);
+  EXPECT_EQ(half.precision, Precision::kFp16);
+  const LaunchChoice full = ChooseLaunch(started, Precision::kFp32, {false, true, false}, kHopper);
+  EXPECT_EQ(full.algorithm, CudaAlgorithm::kStepped);
+  const LaunchChoice fits = ChooseLaunch(started, Precision::kAuto, {}, kHopper);
+  EXPECT_EQ(fits.algorithm, CudaAlgorithm::kResident);
+  EXPECT_EQ(fits.reason, "few episodes");
 }
 
 TEST(CudaExecutor, PlansTheDatasetOfTwoMillionBars) {

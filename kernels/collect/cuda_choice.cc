@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/collect/cuda_choice.h"
+
+#include "base/str_cat.h"
+
+namespace vixen::kernels {
+
+tile::Operand OperandOf(Precision precision) {
+  switch (precision) {
+    case Precision::kTf32:
+      return tile::Operand::kTf32;
+    case Precision::kFp32:
+      return tile::Operand::kSplit;
+    case Precision::kAuto:
+    case Precision::kFp16:
+      break;
+  }
+  return tile::Operand::kFp16;
+}
+
+std::vector<tile::Operand> OperandsOf(Precision precision) {
+  if (precision == Precision::kAuto) return {tile::Operand::kFp16, tile::Operand::kTf32};
+  return {OperandOf(precision)};
+}
+
+bool HasTileWidths(const Architecture& a) {
+  return a.features <= tile::kMostFeatures && a.state() >= 32 && a.hidden1 == tile::kHidden &&
+         a.hidden2 == tile::kHidden && a.value_hidden == tile::kStream &&
+         a.advantage_hidden == tile::kStream && a.curiosity_hidden == 64;
+}
+
+absl::StatusOr<AlgorithmChoice> ChooseAlgorithm(const CollectorOptions& options,
+                                                CudaAlgorithm wanted, const CudaLimits& limits) {
+  const bool widths = HasTileWidths(options.architecture);
+  const bool tiled = widths && limits.tiles;
+  const bool resident = tiled && options.episodes <= limits.resident_episodes;
+  const std::string why_not =
+      !widths ? base::StrCat(
+                    "the tile kernels have hidden widths 256-256/128,128, curiosity 64 and "
+                    "29 … 59 features; these are ",
+                    options.architecture.Describe())
+              : base::StrCat("the tile kernels need sm_90; this is sm_", limits.capability);
+  const auto too_many = [&](std::string_view relation) {
+    return base::StrCat("episodes = ", options.episodes, relation, limits.resident_episodes);
+  };
+  switch (wanted) {
+    case CudaAlgorithm::kResident:
+      if (resident) return AlgorithmChoice{wanted, "forced by the setting"};
+      return absl::InvalidArgumentError(base::StrCat("algorithm = resident cannot run here: ",
+                                                     tiled ? too_many(" is above ") : why_not));
+    case CudaAlgorithm::kTiled:
+      if (tiled) return AlgorithmChoice{wanted, "forced by the setting"};
+      return absl::InvalidArgumentError(
+          base::StrCat("algorithm = tiled cannot run here: ", why_not));
+    case CudaAlgorithm::kStepped:
+      return AlgorithmChoice{wanted, "forced by the setting"};
+    case CudaAlgorithm::kAuto:
+      break;
+  }
+  if (resident) {
+    return AlgorithmChoice{
+        CudaAlgorithm::kResident,
+        base::StrCat(options.episodes,
+                     " episodes fit beside weights that stay in the SMs (at most ",
+                     limits.resident_episodes, ")")};
+  }
+  if (!tiled) return AlgorithmChoice{CudaAlgorithm::kStepped, why_not};
+  return AlgorithmChoice{
+      CudaAlgorithm::kTiled,
+      base::StrCat(options.episodes, " episodes are more than the ", limits.resident_episodes,
+                   " that fit beside resident weights")};
+}
+
+WeightsFit FitOf(const NetworkRange& range, const StateRange& states) {
+  return {FitsFp16(range, states), FitsTf32(range, states), FitsSplit(range, states)};
+}
+
+WeightsFit Both(const WeightsFit& a, const WeightsFit& b) {
+  return {a.fp16 && b.fp16, a.tf32 && b.tf32, a.split && b.split};
+}
+
+LaunchChoice ChooseLaunch(const AlgorithmChoice& started, Precision configured,
+                          const WeightsFit& fit, const CudaLimits& limits) {
+  const auto stepped = [](Precision precision, std::string_view why) {
+    return LaunchChoice{CudaAlgorithm::kStepped, precision, std::string(why)};
+  };
+  switch (configured) {
+    case Precision::kAuto:
+      if (fit.fp16) return {started.algorithm, Precision::kFp16, started.reason};
+      if (started.algorithm == CudaAlgorithm::kStepped) {
+        return stepped(Precision::kTf32,
+                       base::StrCat(started.reason, "; activations might leave fp16's range"));
+      }
+      if (!fit.tf32 || !limits.tiles) {
+        return stepped(Precision::kTf32, "activations might overflow in tiles of fp16 or tf32");
+      }
+      return {CudaAlgorithm::kTiled, Precision::kTf32, "activations might leave fp16's range"};
+    case Precision::kFp16:
+      if (fit.fp16) break;
+      return stepped(configured, "activations might leave fp16's range, clamping is counted here");
+    case Precision::kTf32:
+      if (fit.tf32) break;
+      return stepped(configured, "activations might overflow");
+    case Precision::kFp32:
+      if (fit.split) break;
+      return stepped(configured, "activations might leave the range of split products");
+  }
+  return {started.algorithm, configured, started.reason};
+}
+
+}  // namespace vixen::kernels

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tile kernels' form of one kind's weights, for one way of computing products: tiles in the
+// order that the kernel streams them, then the floats beside them (cuda_tile_layout.h).
+#pragma once
+
+#include <cstddef>
+
+#include "kernels/collect/cuda_range.h"
+#include "kernels/collect/cuda_tile_layout.h"
+#include "kernels/nn/network.h"
+
+namespace vixen::kernels {
+
+// Bytes of the tiles, and of tiles and constants.
+size_t TileImageTiles(WeightsKind kind, tile::Operand operand);
+size_t TileImageBytes(WeightsKind kind, tile::Operand operand);
+
+// Writes TileImageBytes to `out`. Default hidden widths, F ≤ 59, E = 32. Beyond fp16's range values
+// become ±65,504. `states`: what the launches' states stay within; the power of two by which
+// states are scaled follows from it (StateScale).
+void WriteTileImage(const Parameters& parameters, tile::Operand operand, const StateRange& states,
+                    std::byte* out);
+
+// What a state is multiplied by before it becomes an operand; 1 for fp16.
+float StateScale(tile::Operand operand, const StateRange& states);
+
+}  // namespace vixen::kernels
