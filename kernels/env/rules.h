@@ -33,10 +33,15 @@ VIXEN_HOST_DEVICE bool IsLastBar(const MarketView& market, uint32_t bar) {
   return market.last[bar] != 0 || bar + 1 == market.end;
 }
 
-// The bar that a draw of 32 random bits starts an episode at.
-VIXEN_HOST_DEVICE uint32_t StartBar(const MarketView& market, uint32_t draw) {
+// Where a draw of 32 random bits falls in the range.
+VIXEN_HOST_DEVICE uint32_t DrawnBar(const MarketView& market, uint32_t draw) {
   const uint64_t bars = market.end - market.begin;
-  const uint32_t start = market.begin + static_cast<uint32_t>((draw * bars) >> 32);
+  return market.begin + static_cast<uint32_t>((draw * bars) >> 32);
+}
+
+// The bar that a draw starts an episode at.
+VIXEN_HOST_DEVICE uint32_t StartBar(const MarketView& market, uint32_t draw) {
+  const uint32_t start = DrawnBar(market, draw);
   return IsLastBar(market, start) ? start - 1 : start;
 }
 

@@ -130,11 +130,26 @@ VIXEN_HOST_DEVICE StepBar ReadBar(const MarketView& market, uint32_t bar) {
   return {target[0], target[1], target[2], target[3], IsLastBar(market, bar + 1)};
 }
 
+// What of a step does not depend on its action.
+struct StepStart {
+  float portfolio[kPortfolioFeatures];
+  float equity;
+};
+
+template <typename Slot>
+VIXEN_HOST_DEVICE StepStart StartStep(const Rules& rules, const StepBar& bar, const Slot& slot) {
+  StepStart start;
+  ObservePortfolio(rules, slot, bar.close, start.portfolio);
+  start.equity = EquityAt(slot, bar.close);
+  return start;
+}
+
 // Rules 5 to 9, 11, 12 and 14 for an active slot; advances `slot` to its next step, a fresh episode
-// or idleness. `launch_step` is ℓ, `terms` those of the chosen action, `start_of(draw)` the bar
-// that a fresh episode starts at.
+// or idleness. `start` is StartStep's, `launch_step` ℓ, `terms` those of the chosen action,
+// `start_of(draw)` the bar that a fresh episode starts at.
 template <typename Slot, typename StartOf>
-VIXEN_HOST_DEVICE StepRecord AdvanceSlot(const Rules& rules, const StepBar& bar, Choice choice,
+VIXEN_HOST_DEVICE StepRecord AdvanceSlot(const Rules& rules, const StepBar& bar,
+                                         const StepStart& start, Choice choice,
                                          const ActionTerms& terms, uint32_t launch_step,
                                          const StartOf& start_of, Slot& slot) {
   const EnvSettings& settings = rules.settings;
@@ -144,8 +159,7 @@ VIXEN_HOST_DEVICE StepRecord AdvanceSlot(const Rules& rules, const StepBar& bar,
   record.bar = slot.bar;
   record.episode = slot.episode;
   record.action = static_cast<uint8_t>(choice.action);
-  ObservePortfolio(rules, slot, price, record.portfolio);
-  const float equity0 = EquityAt(slot, price);
+  for (int i = 0; i < kPortfolioFeatures; ++i) record.portfolio[i] = start.portfolio[i];
 
   const bool was_flat = slot.position == 0.0f;
   const bool reversal = Trade(rules, terms, price, slot, record.costs);
@@ -157,7 +171,7 @@ VIXEN_HOST_DEVICE StepRecord AdvanceSlot(const Rules& rules, const StepBar& bar,
   ObservePortfolio(rules, slot, bar.next_close, record.next_portfolio);
   // Not a difference of two equities: this keeps float32 exact enough.
   const float step_return =
-      (slot.position * (bar.next_close - price) - record.costs.paid) / equity0;
+      (slot.position * (bar.next_close - price) - record.costs.paid) / start.equity;
   record.pnl = settings.pnl_scale * step_return;
   record.barrier = BarrierTerm(settings, result, record.pnl);
   record.risk = RiskTerm(settings, record.next_portfolio[1]);
@@ -189,9 +203,10 @@ VIXEN_HOST_DEVICE StepRecord StepSlot(const Rules& rules, const MarketView& mark
                                       uint32_t launch_step, SlotState& slot) {
   const auto start_of = [&market](uint32_t draw) { return StartBar(market, draw); };
   SlotRegisters<SlotWindow> registers(slot, SlotWindow{slot.category_window});
+  const StepBar bar = ReadBar(market, slot.bar);
   const StepRecord record =
-      AdvanceSlot(rules, ReadBar(market, slot.bar), choice, TermsOf(rules, choice.action),
-                  launch_step, start_of, registers);
+      AdvanceSlot(rules, bar, StartStep(rules, bar, registers), choice,
+                  TermsOf(rules, choice.action), launch_step, start_of, registers);
   registers.Store(slot);
   return record;
 }
