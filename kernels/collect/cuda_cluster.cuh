@@ -22,6 +22,13 @@ __device__ __forceinline__ uint32_t InBlock(uint32_t address, uint32_t rank) {
   return remote;
 }
 
+// What the compiler keeps in a register instead of reading special registers again where the value
+// is needed at once.
+__device__ __forceinline__ uint32_t Kept(uint32_t value) {
+  asm volatile("" : "+r"(value));
+  return value;
+}
+
 // Every thread of every block.
 __device__ __forceinline__ void SyncCluster() {
   __syncwarp();

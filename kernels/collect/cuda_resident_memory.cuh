@@ -23,9 +23,12 @@ inline constexpr int kHelperRegisters = 72;
 static_assert(kMatrixRegisters * kMatrixThreads + kHelperRegisters * kHelperThreads <=
               168 * kResidentThreads);
 
-// Fragments of a warp's layer 2 that stay in registers; the others are in shared memory.
-template <Operand kOperand>
-inline constexpr int kRegisterGroups2 = kOperand == Operand::kFp16 ? kGroups1 : 4;
+// Fragments of a warp's layer 2 that stay in registers; the others are in shared memory, which more
+// episodes leave less of.
+template <Operand kOperand, int kEpisodes>
+inline constexpr int kRegisterGroups2 = kOperand == Operand::kFp16 ? kGroups1
+                                        : kEpisodes == 1           ? 3
+                                                                   : 4;
 
 // Bytes of a row of activations; padded so that the rows that a load reads together are in
 // different banks.
@@ -44,7 +47,7 @@ inline constexpr int kValueOutput = 48;
 template <Operand kOperand, int kEpisodes>
 struct ResidentMemory {
   static constexpr int kPlanes = FragmentWords(kOperand) / 4;
-  static constexpr int kShared2 = kGroups1 - kRegisterGroups2<kOperand>;
+  static constexpr int kShared2 = kGroups1 - kRegisterGroups2<kOperand, kEpisodes>;
   static constexpr int kOutputSets = kEpisodes == 1 ? 2 : 1;
 
   uint4 layer0[kWarps][2 * kGroups0][kPlanes][32];
@@ -55,7 +58,7 @@ struct ResidentMemory {
   alignas(16) std::byte state[2][kEpisodes][kStateBytes<kOperand>];
   float outputs[kOutputSets][kCluster][kEpisodes][kOutputs];  // [set][from rank]
   float4 portfolio[kEpisodes];  // features of the step's state, then which of the two
-  float4 portfolio_weights[tile::kHidden];
+  float4 portfolio_weights[4][tile::kHidden / 4];  // [neuron % 4][neuron / 4]
   float bias0[tile::kHidden];
   float bias1[128];  // of this rank's neurons
   float bias2[128];
@@ -102,7 +105,7 @@ template <int kEpisodes>
 __device__ __forceinline__ void WaitForStates() {
   SyncRoles<2, kStateThreads<kEpisodes>>();
 }
-// The helpers among themselves.
-__device__ __forceinline__ void SyncHelpers() { SyncRoles<3, kHelperThreads>(); }
+// The speculating helpers among themselves.
+__device__ __forceinline__ void SyncSpeculators() { SyncRoles<3, kHelperThreads - 32>(); }
 
 }  // namespace vixen::kernels::resident

@@ -15,6 +15,7 @@ inline constexpr int kManyEpisodes = kHelperWarps * kEpisodesPerHelper;
 struct RulesMemory {
   StagedRecord records[kManyEpisodes];
   uint8_t windows[kManyEpisodes][kDiversityWindow];
+  alignas(16) uint32_t touched[kHelperWarps][4];  // where prefetches land, one over the other
 };
 
 // Of the block's episodes the first `episodes` are there; the first is slot `first_slot`.
@@ -62,15 +63,16 @@ class RulesWarp {
   __device__ void Run() {
 #pragma unroll 1
     for (uint32_t step = 0; step < launch_.steps; ++step) {
-      BringNext(step);
+      TouchNext();
       if (step > 0) WriteRows(step - 1);
-      PutNext();
+      BringNext(step);
       ArriveWithStates<kManyEpisodes>();
       Choose(step);
       Step(step);
       SyncBlock();  // the next state is there
     }
     WriteRows(launch_.steps - 1);
+    WaitCopies();
     if (!real_) return;
     SlotState& out = launch_.slots[slot_index_];
     slot_.Store(out);
@@ -82,26 +84,42 @@ class RulesWarp {
  private:
   using Slot = SlotRegisters<SlotWindow>;
 
-  // Loads what this step's rules and the next step's states read, and draws.
+  // What BringNext will read begins to travel to L1: targets and `last` of the lane's episode, of
+  // both states' features two lines each.
+  __device__ __forceinline__ void TouchNext() {
+    const MarketView& market = launch_.market.view;
+    const uint32_t bar = __shfl_sync(kAllLanes, slot_.bar, lane_ % kEpisodesPerHelper);
+    const uint32_t rng = __shfl_sync(kAllLanes, slot_.rng, lane_ % kEpisodesPerHelper);
+    const uint32_t drawn = DrawnBar(market, NextRandom(NextRandom(NextRandom(rng))));
+    uint32_t* to = mine_.touched[first_episode_ / kEpisodesPerHelper];
+    const int what = lane_ / kEpisodesPerHelper;
+    const uint32_t state = what % 2 == 0 ? bar + 1 : drawn;
+    if (what < 4) {
+      const uint32_t column = min(32u * (what / 2), launch_.market.stride - 4);
+      TouchL1(to, launch_.market.features + size_t{state} * launch_.market.stride + column, true);
+    }
+    if (what == 4) TouchL1(to, market.targets + 4 * size_t{bar}, true);
+    if (what == 5 || what == 6) {
+      TouchL1(to, market.last + (what == 5 ? bar + 1 : drawn) / 4 * 4, false);
+    }
+  }
+
+  // Reads what this step's rules need and the next step's states, and draws.
   __device__ __forceinline__ void BringNext(uint32_t step) {
     if (lane_ < kEpisodesPerHelper) {
       rng_ = slot_.rng;
       choice_ = DrawChoice(launch_, slot_index_, step, rng_);
-      start_ = StartBar(launch_.market.view, NextRandom(rng_));
       bar_ = ReadAnyBar(launch_.market.view, slot_.bar);
+      start_ = StartBar(launch_.market.view, NextRandom(rng_));
+      begun_ = StartStep(launch_.rules, bar_, slot_);
     }
 #pragma unroll
     for (int i = 0; i < kEpisodesPerHelper; ++i) {
       const uint32_t goes_on = __shfl_sync(kAllLanes, slot_.bar, i) + 1;
       const uint32_t starts = __shfl_sync(kAllLanes, start_, i);
-      features_[i] = LoadFeatures(launch_.market, lane_ < 16 ? goes_on : starts, lane_ % 16);
-    }
-  }
-  __device__ __forceinline__ void PutNext() {
-#pragma unroll
-    for (int i = 0; i < kEpisodesPerHelper; ++i) {
-      PutFeatures<kOperand>(memory_.state[lane_ / 16][first_episode_ + i], lane_ % 16,
-                            features_[i]);
+      PutFeatures<kOperand>(
+          memory_.state[lane_ / 16][first_episode_ + i], lane_ % 16,
+          LoadFeatures(launch_.market, lane_ < 16 ? goes_on : starts, lane_ % 16));
     }
   }
 
@@ -129,8 +147,8 @@ class RulesWarp {
     if (active_) {
       slot_.rng = rng_;
       const auto start_of = [this](uint32_t) { return start_; };
-      record = AdvanceSlot(launch_.rules, bar_, choice_, TermsOf(launch_.rules, choice_.action),
-                           step, start_of, slot_);
+      record = AdvanceSlot(launch_.rules, bar_, begun_, choice_,
+                           TermsOf(launch_.rules, choice_.action), step, start_of, slot_);
     }
     // next_close is the next bar's close bit for bit, so s' is the next step's state as well.
     const bool ends = EndsEpisode(record.flags);
@@ -175,7 +193,7 @@ class RulesWarp {
   uint32_t start_ = 0;
   Choice choice_;
   StepBar bar_ = {};
-  float4 features_[kEpisodesPerHelper];
+  StepStart begun_ = {};
   LaneAdvantage advantage_[kEpisodesPerHelper];
   float value_[kEpisodesPerHelper];
 };

@@ -57,6 +57,7 @@ struct SpeculativeMemory {
   Candidate candidates[2][kActions + 3];  // [step % 2][action that the step before took]
   StepInputs inputs[2][2];                // [step % 2][goes on, starts anew]
   uint32_t window[kDiversityWindow / 4];  // the slot's, as bytes
+  uint32_t touched[32][4];                // where prefetches land
 };
 
 // `index`: the slot's place in the launch; slots beyond it idle in the last block.
@@ -111,11 +112,13 @@ __device__ void RunSpeculator(const LaunchArguments& launch, Memory& memory,
   const bool speculates = lane < (category == 1 ? kStyles : 2 * kStyles);
   const ActionTerms terms = TermsOf(launch.rules, speculates ? action : 0);
   uint8_t* window = reinterpret_cast<uint8_t*>(mine.window);
+  const bool recycles = launch.rules.settings.recycle;
   int taken = 0;
 #pragma unroll 1
   for (uint32_t step = 0; step < launch.steps; ++step) {
     const bool anew = memory.portfolio[0].w != 0.0f;
     const StepInputs inputs = mine.inputs[step & 1][anew];
+    if (category == 0 && anew && recycles && lane < kDiversityWindow / 4) mine.window[lane] = 0;
     CandidateSlot slot = mine.candidates[step & 1][taken].Get();
     const bool active = slot.active != 0;
     const uint32_t place = slot.step % kDiversityWindow;
@@ -124,15 +127,15 @@ __device__ void RunSpeculator(const LaunchArguments& launch, Memory& memory,
       if (slot.step >= kDiversityWindow) slot.category_window.category = window[place];
       slot.rng = inputs.rng;
       const auto start_of = [&inputs](uint32_t) { return inputs.start; };
-      record = AdvanceSlot(launch.rules, inputs.bar, {action, inputs.choice.explored}, terms, step,
-                           start_of, slot);
+      record = AdvanceSlot(launch.rules, inputs.bar, StartStep(launch.rules, inputs.bar, slot),
+                           {action, inputs.choice.explored}, terms, step, start_of, slot);
     }
     if (speculates) {
       Candidate& candidate = mine.candidates[(step + 1) & 1][action];
       candidate.Put(slot);
       Stage(record, candidate.record);
     }
-    SyncHelpers();  // every candidate is there
+    SyncSpeculators();  // every candidate is there
     taken = TakenAction(launch, memory, step, active, inputs.choice.action, lane);
     if (speculates && action == taken) {
       // next_close is the next bar's close bit for bit, so s' is the next step's state as well.
@@ -163,6 +166,16 @@ __device__ void WriteSpeculatedRow(const LaunchArguments& launch, const Memory& 
   }
 }
 
+// What InputsOf will read begins to travel to L1.
+__device__ __forceinline__ void TouchInputs(const LaunchArguments& launch, uint32_t bar,
+                                            uint32_t rng, uint32_t chunk, uint32_t* to) {
+  const MarketView& market = launch.market.view;
+  const uint32_t draw = NextRandom(NextRandom(NextRandom(rng)));
+  if (chunk == 1) TouchL1(to, market.targets + 4 * size_t{bar}, true);
+  if (chunk == 2) TouchL1(to, market.last + min(bar + 1, market.end - 1) / 4 * 4, false);
+  if (chunk == 3) TouchL1(to, market.last + DrawnBar(market, draw) / 4 * 4, false);
+}
+
 // The fourth helper: inputs of the next step, the row of the step before.
 template <Operand kOperand, typename Memory>
 __device__ void RunCarrier(const LaunchArguments& launch, Memory& memory, SpeculativeMemory& mine,
@@ -183,28 +196,25 @@ __device__ void RunCarrier(const LaunchArguments& launch, Memory& memory, Specul
     const bool active = candidate.slot[4].y != 0;
     const int drawn = now.choice.action;
     const uint32_t bar = state == 0 ? slot.y + 1 : now.start;
+    const uint32_t rng = state == 0 ? now.rng : NextRandom(now.rng);
+    TouchInputs(launch, bar, rng, chunk, mine.touched[lane]);
     const float4 features = LoadFeatures(launch.market, bar, chunk);
-    StepInputs next;
-    if (chunk == 0) {
-      next = Speculation::InputsOf(launch, real ? index : 0, step + 1, bar,
-                                   state == 0 ? now.rng : NextRandom(now.rng));
+    if (step > 0 && real) {
+      WriteSpeculatedRow(launch, memory, candidate.record, writer, index, step - 1, lane);
     }
-    if (step > 0) {
-      if (anew && recycles && lane < kDiversityWindow / 4) mine.window[lane] = 0;
-      if (real) {
-        WriteSpeculatedRow(launch, memory, candidate.record, writer, index, step - 1, lane);
-      }
+    if (chunk == 0) {
+      mine.inputs[(step + 1) & 1][state] =
+          Speculation::InputsOf(launch, real ? index : 0, step + 1, bar, rng);
     }
     PutFeatures<kOperand>(memory.state[state][0], chunk, features);
-    if (chunk == 0) mine.inputs[(step + 1) & 1][state] = next;
     ArriveWithStates<1>();
-    SyncHelpers();  // every candidate is there
     taken = TakenAction(launch, memory, step, active, drawn, lane);
     if (lane == 0) {
       memory.arrived(kOutputBarrier).Expect(ArrivingBytes<kOperand, 1>(kOutputBarrier));
     }
     SyncBlock();  // the next state is there
   }
+  WaitCopies();
   if (!real) return;
   const Candidate& candidate = mine.candidates[launch.steps & 1][taken];
   WriteSpeculatedRow(launch, memory, candidate.record, writer, index, launch.steps - 1, lane);
