@@ -19,6 +19,7 @@ void AddScore(CLI::App& app, Selected& selected);
 void AddInspect(CLI::App& app, Selected& selected);
 void AddVerify(CLI::App& app, Selected& selected);
 void AddCollect(CLI::App& app, Selected& selected);
+void AddAudit(CLI::App& app, Selected& selected);
 void AddConfig(CLI::App& app, Selected& selected);
 void AddEval(CLI::App& app, Selected& selected);
 void AddReport(CLI::App& app, Selected& selected);

@@ -21,6 +21,8 @@ constexpr std::pair<const char*, const char*> kExamples[] = {
     {"inspect", "vixen inspect bars.safetensors"},
     {"verify", "vixen verify --golden tests/golden --executor cpu"},
     {"collect", "vixen collect --actor 127.0.0.1:50051 --launches 4 --summary"},
+    {"audit",
+     "vixen audit batches/*.safetensors --data bars.safetensors --weights out/run1/archive"},
     {"config", "vixen config print --actor --preset recommended > actor.textproto"},
     {"eval",
      "vixen eval --data bars.safetensors --weights run/weights.safetensors --out eval.json"},
@@ -50,6 +52,7 @@ int Run(int argc, char** argv) {
   AddInspect(app, selected);
   AddVerify(app, selected);
   AddCollect(app, selected);
+  AddAudit(app, selected);
   AddConfig(app, selected);
   AddEval(app, selected);
   AddReport(app, selected);

@@ -4,14 +4,10 @@
 #include <google/protobuf/text_format.h>
 
 #include <array>
-#include <fstream>
-#include <map>
-#include <sstream>
-#include <string_view>
 
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
-#include "base/sha256.h"
+#include "base/sha256_sums.h"
 #include "base/status_macros.h"
 #include "base/tensor_file.h"
 #include "learner/weights/policy_file.h"
@@ -27,23 +23,10 @@ constexpr char kOptimizer[] = "optimizer.safetensors";
 constexpr char kReplay[] = "replay.safetensors";
 constexpr char kWindows[] = "windows.safetensors";
 constexpr char kState[] = "state.textproto";
-constexpr char kSums[] = "SHA256SUMS";
 constexpr std::array<const char*, 5> kFiles = {kWeights, kOptimizer, kReplay, kWindows, kState};
 
 std::string In(const std::string& folder, const char* file) {
   return absl::StrCat(folder, "/", file);
-}
-
-absl::StatusOr<std::string> DigestOf(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return absl::NotFoundError(absl::StrCat(path, " is missing"));
-  base::Sha256 hash;
-  std::vector<char> block(1 << 20);
-  while (file.read(block.data(), static_cast<std::streamsize>(block.size())) || file.gcount() > 0) {
-    hash.Update(std::string_view(block.data(), static_cast<size_t>(file.gcount())));
-  }
-  if (file.bad()) return absl::DataLossError(absl::StrCat(path, " cannot be read to its end"));
-  return base::ToHex(hash.Finish());
 }
 
 void AddOptimizer(const OptimizerCut& cut, const std::string& name,
@@ -164,35 +147,13 @@ absl::Status WriteCheckpointFiles(const std::string& folder, const LearnerCut& c
   std::string state;
   google::protobuf::TextFormat::PrintToString(cut.head, &state);
   VIXEN_RETURN_IF_ERROR(base::WriteFileAtomically(In(folder, kState), state));
-  std::string sums;
-  for (const char* file : kFiles) {
-    VIXEN_ASSIGN_OR_RETURN(const std::string digest, DigestOf(In(folder, file)));
-    absl::StrAppend(&sums, digest, "  ", file, "\n");
-  }
-  return base::WriteFileAtomically(In(folder, kSums), sums);
+  return base::WriteSha256Sums(folder, kFiles);
 }
 
 absl::Status VerifyCheckpoint(const std::string& folder) {
-  const absl::StatusOr<std::string> sums = base::ReadFile(In(folder, kSums));
-  if (!sums.ok()) {
-    return absl::DataLossError(absl::StrCat("checkpoint is damaged: ", sums.status().message()));
-  }
-  std::map<std::string, std::string> expected;
-  std::istringstream lines(*sums);
-  for (std::string digest, file; lines >> digest >> file;) expected[file] = digest;
-  for (const char* file : kFiles) {
-    const absl::StatusOr<std::string> digest = DigestOf(In(folder, file));
-    if (!digest.ok()) {
-      return absl::DataLossError(
-          absl::StrCat("checkpoint is damaged: ", digest.status().message()));
-    }
-    if (*digest != expected[file]) {
-      return absl::DataLossError(absl::StrCat("checkpoint is damaged: ", In(folder, file),
-                                              " has SHA-256 ", *digest, ", ", kSums, " says ",
-                                              expected[file].empty() ? "nothing" : expected[file]));
-    }
-  }
-  return absl::OkStatus();
+  const absl::Status status = base::VerifySha256Sums(folder, kFiles);
+  if (status.ok()) return status;
+  return absl::DataLossError(absl::StrCat("checkpoint is damaged: ", status.message()));
 }
 
 absl::StatusOr<v1::Checkpoint> ReadCheckpointHead(const std::string& folder) {

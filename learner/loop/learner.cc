@@ -231,19 +231,26 @@ absl::Status Learner::TakeStored() {
                      plan_.config.limiter().min_size(), "; give more batches or lower min_size"));
   }
   if (limiter_.LaunchesAllowed(OpenWindows()) < 1) return absl::OkStatus();
-  const std::string file = stored_->next_file();
-  VIXEN_ASSIGN_OR_RETURN(const codec::RecordedBatch recorded, stored_->Next());
-  const v1::BatchHeader& header = recorded.header;
-  if (book_.Holds(header.run_id(), header.sequence())) return absl::OkStatus();
-  const absl::Status same = CheckSameWork(plan_, StoredBatches::InfoOf(recorded, plan_.bars));
+  // What a checkpoint holds already is passed over at once: the next batch comes when it came
+  // before.
+  std::string file;
+  std::optional<codec::RecordedBatch> recorded;
+  while (!recorded.has_value() && !stored_->AtEnd()) {
+    file = stored_->next_file();
+    VIXEN_ASSIGN_OR_RETURN(recorded, stored_->Next());
+    if (book_.Holds(recorded->header.run_id(), recorded->header.sequence())) recorded.reset();
+  }
+  if (!recorded.has_value()) return absl::OkStatus();
+  const v1::BatchHeader& header = recorded->header;
+  const absl::Status same = CheckSameWork(plan_, StoredBatches::InfoOf(*recorded, plan_.bars));
   if (!same.ok()) return absl::Status(same.code(), absl::StrCat(file, ": ", same.message()));
   if (input.builder == nullptr || input.run_id != header.run_id()) {
     BeginRun(input, header.run_id());
     book_.RunOpened(input.actor, header.run_id());
   }
-  book_.Receive(header.run_id(), header.sequence(), recorded.batch.statistics.valid_rows);
+  book_.Receive(header.run_id(), header.sequence(), recorded->batch.statistics.valid_rows);
   metrics_.batches.Increment();
-  Insert(input, header, recorded.batch);
+  Insert(input, header, recorded->batch);
   return absl::OkStatus();
 }
 

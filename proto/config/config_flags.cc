@@ -20,9 +20,6 @@ using google::protobuf::Message;
 // Values are kept as text by the option itself and read in Apply, after the file.
 const CLI::callback_t kKeep = [](const CLI::results_t&) { return true; };
 
-// What the option holds for a flag that was given without a value.
-constexpr char kBareFlag[] = "true";
-
 std::string Describe(const Leaf& leaf) {
   const std::string range = RangeText(leaf);
   return range.empty() ? leaf.setting().help() : StrCat(leaf.setting().help(), " (", range, ")");
@@ -60,7 +57,7 @@ CLI::Option* AddFlag(CLI::App& app, const Leaf& leaf) {
 absl::Status SetFromFlag(Message& config, const Leaf& leaf, const CLI::results_t& texts) {
   Message& owner = MutableOwnerOf(config, leaf);
   if (!leaf.field->is_repeated()) {
-    const bool bare = leaf.setting().has_bare() && texts.back() == kBareFlag;
+    const bool bare = leaf.setting().has_bare() && texts.back().empty();
     return AddValue(owner, leaf, bare ? leaf.setting().bare() : texts.back());
   }
   owner.GetReflection()->ClearField(&owner, leaf.field);

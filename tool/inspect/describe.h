@@ -16,6 +16,9 @@ using Json = nlohmann::ordered_json;
 // users would. Errors name file and fault.
 absl::StatusOr<Json> DescribeFile(const std::string& path);
 
+// A checkpoint's folder: DATA_LOSS when a file of it is missing or not what SHA256SUMS says.
+absl::StatusOr<Json> DescribeCheckpoint(const std::string& folder);
+
 // GetInfo and every balance sheet.
 absl::StatusOr<Json> DescribeActor(const std::string& address, const v1::TlsSettings& tls);
 

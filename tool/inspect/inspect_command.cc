@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // vixen inspect: what is in a file, or what an actor does.
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -26,9 +27,12 @@ absl::Status RunInspect(InspectFlags& flags) {
     return base::UsageError("give either a file or --actor HOST:PORT");
   }
   VIXEN_RETURN_IF_ERROR(flags.config->Apply());
-  VIXEN_ASSIGN_OR_RETURN(const Json description, flags.actor.empty()
-                                                     ? DescribeFile(flags.file)
-                                                     : DescribeActor(flags.actor, flags.tls));
+  std::error_code ignored;
+  const bool folder = std::filesystem::is_directory(flags.file, ignored);
+  VIXEN_ASSIGN_OR_RETURN(const Json description, !flags.actor.empty()
+                                                     ? DescribeActor(flags.actor, flags.tls)
+                                                 : folder ? DescribeCheckpoint(flags.file)
+                                                          : DescribeFile(flags.file));
   if (flags.json) {
     std::cout << description.dump(-1, ' ', false, Json::error_handler_t::replace) << "\n";
   } else {
@@ -43,7 +47,9 @@ void AddInspect(CLI::App& app, Selected& selected) {
   auto flags = std::make_shared<InspectFlags>();
   CLI::App* command =
       app.add_subcommand("inspect", "what is in a file, or an actor's state and balance sheets");
-  command->add_option("file", flags->file, "dataset, weights, recorded batch or other tensor file");
+  command->add_option(
+      "file", flags->file,
+      "dataset, weights, recorded batch, other tensor file, or a checkpoint's folder");
   command->add_option("--actor", flags->actor, "HOST:PORT of an actor");
   command->add_flag("--json", flags->json, "as JSON on stdout");
   flags->config =

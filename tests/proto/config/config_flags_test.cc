@@ -91,6 +91,19 @@ TEST(ConfigFlags, TakeTruthValuesAloneOrWithAValue) {
   EXPECT_EQ(FaultOf({"--carry_over=maybe"}), "--carry_over: \"maybe\" is not true or false");
 }
 
+TEST(ConfigFlags, AnEnumMayHaveAValueForTheBareFlag) {
+  for (const auto& [argument, expected] :
+       {std::pair("--resume", v1::RESUME_LAST), std::pair("--resume=last", v1::RESUME_LAST),
+        std::pair("--resume=previous-ok", v1::RESUME_PREVIOUS_OK),
+        std::pair("--resume=no", v1::RESUME_NO)}) {
+    v1::LearnerConfig config;
+    const absl::Status status = Read({argument, "--policy", "p"}, config);
+    ASSERT_TRUE(status.ok()) << status;
+    EXPECT_EQ(config.resume(), expected) << argument;
+    EXPECT_EQ(config.policy(), "p");
+  }
+}
+
 TEST(ConfigFlags, TheLastOfTwoCounts) {
   v1::EnvironmentSettings config;
   ASSERT_TRUE(Read({"--steps=1", "--steps=2"}, config).ok());
