@@ -209,9 +209,10 @@ class CudaCollector final : public Collector {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Collector>> MakeCudaCollector(const CollectorOptions& options,
-                                                             int device, CudaAlgorithm algorithm) {
+                                                             int device, CudaAlgorithm algorithm,
+                                                             DeviceDatasets* datasets) {
   VIXEN_ASSIGN_OR_RETURN(std::unique_ptr<CudaExecutor> executor,
-                         CudaExecutor::Create(options, device, algorithm));
+                         CudaExecutor::Create(options, device, algorithm, datasets));
   auto collector = std::make_unique<CudaCollector>(options, std::move(executor));
   VIXEN_RETURN_IF_ERROR(collector->Start());
   return collector;

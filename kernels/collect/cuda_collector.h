@@ -11,9 +11,12 @@
 
 namespace vixen::kernels {
 
+class DeviceDatasets;
+
 // `device` counts from 0. Two launches may be in flight; a third Launch before a Wait is
 // FAILED_PRECONDITION. Errors as of CudaExecutor::Create. The memory plan is in info().
 absl::StatusOr<std::unique_ptr<Collector>> MakeCudaCollector(const CollectorOptions& options,
-                                                             int device, CudaAlgorithm algorithm);
+                                                             int device, CudaAlgorithm algorithm,
+                                                             DeviceDatasets* datasets = nullptr);
 
 }  // namespace vixen::kernels

@@ -17,10 +17,6 @@
 namespace vixen::kernels {
 namespace {
 
-constexpr size_t kRowBytes = 62;  // of all columns, `terms` included
-
-uint32_t StrideOf(uint32_t features) { return (features + 3) / 4 * 4; }
-
 absl::Status CheckParameters(const Parameters& parameters, const Architecture& architecture) {
   const std::string_view kind = WeightsKindName(parameters.kind);
   if (parameters.architecture != architecture) {
@@ -64,52 +60,6 @@ ProbeNetwork ProbeOf(const Architecture& architecture, WeightsKind kind) {
 
 }  // namespace
 
-uint64_t MemoryPlan::total() const {
-  uint64_t sum = 0;
-  for (const Part& part : parts) sum += part.bytes;
-  return sum;
-}
-
-std::string MemoryPlan::Describe() const {
-  std::string text;
-  for (const Part& part : parts) {
-    absl::StrAppendFormat(&text, "%s%s %.1f MiB", text.empty() ? "" : ", ", part.name,
-                          static_cast<double>(part.bytes) / (1 << 20));
-  }
-  absl::StrAppendFormat(&text, ": %.2f GiB of %.2f GiB free",
-                        static_cast<double>(total()) / (1ull << 30),
-                        static_cast<double>(free_bytes) / (1ull << 30));
-  return text;
-}
-
-MemoryPlan PlanMemory(const CollectorOptions& options, bool packed, uint64_t free_bytes) {
-  const uint64_t bars = options.market.bars;
-  const uint64_t rows = uint64_t{options.episodes} * options.steps;
-  const Architecture& a = options.architecture;
-  const uint64_t widest =
-      std::max({a.state() + 8, a.hidden1, a.hidden2, a.value_hidden + a.advantage_hidden, 48u});
-  const uint64_t stepped_rows =
-      packed ? 0 : std::max<uint64_t>(std::min<uint64_t>(rows, 65'536), options.episodes);
-  uint64_t weights = 0;
-  for (const WeightsKind kind :
-       {WeightsKind::kOnline, WeightsKind::kTarget, WeightsKind::kCuriosity}) {
-    weights += 2 * LayOutWeights(a, kind).bytes;
-  }
-  MemoryPlan plan;
-  plan.free_bytes = free_bytes;
-  // The source rows are on the device once more while they are laid out.
-  const uint64_t upload = bars * a.features * 4;
-  plan.parts = {
-      {"dataset", bars * (StrideOf(a.features) * 4ull + 16 + 1 + (packed ? 128 : 0)) + upload},
-      {"weights", weights},
-      {"slots", uint64_t{options.episodes} * sizeof(SlotState) * 3},
-      {"two batches", 2 * rows * kRowBytes},
-      {"rows' workspace", rows * (sizeof(RowScratch) + 4)},
-      {"products", stepped_rows * (widest * 12 + 129) + (packed ? 0 : uint64_t{32} << 20)},
-  };
-  return plan;
-}
-
 CudaExecutor::CudaExecutor(const CollectorOptions& options)
     : options_(options), rules_(MakeRules(options.settings, options.steps)) {}
 
@@ -117,10 +67,13 @@ CudaExecutor::~CudaExecutor() { cudaSetDevice(device_.index); }
 
 absl::StatusOr<std::unique_ptr<CudaExecutor>> CudaExecutor::Create(const CollectorOptions& options,
                                                                    int device,
-                                                                   CudaAlgorithm algorithm) {
+                                                                   CudaAlgorithm algorithm,
+                                                                   DeviceDatasets* datasets) {
   VIXEN_RETURN_IF_ERROR(CheckOptions(options));
+  DeviceDatasets alone;
   std::unique_ptr<CudaExecutor> executor(new CudaExecutor(options));
-  VIXEN_RETURN_IF_ERROR(executor->Start(device, algorithm));
+  VIXEN_RETURN_IF_ERROR(
+      executor->Start(device, algorithm, datasets == nullptr ? alone : *datasets));
   return executor;
 }
 
@@ -129,7 +82,7 @@ absl::Status CudaExecutor::SelectDevice() const {
   return absl::OkStatus();
 }
 
-absl::Status CudaExecutor::Start(int device, CudaAlgorithm algorithm) {
+absl::Status CudaExecutor::Start(int device, CudaAlgorithm algorithm, DeviceDatasets& datasets) {
   VIXEN_ASSIGN_OR_RETURN(device_, QueryCudaDevice(device));
   VIXEN_RETURN_IF_ERROR(SelectDevice());
   limits_.capability = device_.capability();
@@ -144,19 +97,13 @@ absl::Status CudaExecutor::Start(int device, CudaAlgorithm algorithm) {
   size_t all_bytes = 0;
   VIXEN_CUDA_RETURN_IF_ERROR(cudaMemGetInfo(&free_bytes, &all_bytes));
   const bool packed = NeedsPacked();
-  plan_ = PlanMemory(options_, packed, free_bytes);
-  if (plan_.total() > free_bytes) {
-    const uint64_t fixed = plan_.parts[0].bytes + plan_.parts[1].bytes + plan_.parts[5].bytes;
-    const uint64_t a_slot =
-        uint64_t{options_.steps} * (2 * kRowBytes + sizeof(RowScratch) + 4) + 3 * sizeof(SlotState);
-    const uint64_t fits = free_bytes > fixed ? (free_bytes - fixed) / a_slot : 0;
-    return absl::ResourceExhaustedError(
-        base::StrCat("gpu ", device, " is too small: ", plan_.Describe(), "; with ", options_.steps,
-                     " steps about ", fits, " episodes would fit"));
-  }
+  plan_ =
+      PlanMemory(options_, packed, datasets.Find(options_.market, packed) != nullptr, free_bytes);
+  VIXEN_RETURN_IF_ERROR(plan_.CheckFits(options_, device));
 
   VIXEN_RETURN_IF_ERROR(CreateStream(stage_stream_));
-  VIXEN_RETURN_IF_ERROR(UploadMarket());
+  VIXEN_ASSIGN_OR_RETURN(dataset_,
+                         datasets.FindOrUpload(options_.market, packed, stage_stream_.get()));
   size_t largest = 0;
   for (const WeightsKind kind :
        {WeightsKind::kOnline, WeightsKind::kTarget, WeightsKind::kCuriosity}) {
@@ -189,37 +136,6 @@ absl::Status CudaExecutor::Start(int device, CudaAlgorithm algorithm) {
   return absl::OkStatus();
 }
 
-absl::Status CudaExecutor::UploadMarket() {
-  const MarketView& host = options_.market;
-  const size_t bars = host.bars;
-  const uint32_t stride = StrideOf(host.feature_count);
-  cudaStream_t stream = stage_stream_.get();
-  DeviceBuffer<float> source;
-  VIXEN_RETURN_IF_ERROR(source.Allocate(bars * host.feature_count));
-  VIXEN_RETURN_IF_ERROR(features_.Allocate(bars * stride));
-  VIXEN_RETURN_IF_ERROR(targets_.Allocate(bars * 4));
-  VIXEN_RETURN_IF_ERROR(last_.Allocate(bars + 4));  // prefetched by whole words
-  if (NeedsPacked()) VIXEN_RETURN_IF_ERROR(packed_.Allocate(bars * 64));
-  states_ = RangeOfStates(host);
-  VIXEN_CUDA_RETURN_IF_ERROR(cudaMemcpyAsync(source.data(), host.features, source.bytes(),
-                                             cudaMemcpyHostToDevice, stream));
-  VIXEN_CUDA_RETURN_IF_ERROR(cudaMemcpyAsync(targets_.data(), host.targets, targets_.bytes(),
-                                             cudaMemcpyHostToDevice, stream));
-  VIXEN_CUDA_RETURN_IF_ERROR(
-      cudaMemcpyAsync(last_.data(), host.last, bars, cudaMemcpyHostToDevice, stream));
-  VIXEN_CUDA_RETURN_IF_ERROR(EnqueueLayOutFeatures(source.data(), bars, host.feature_count, stride,
-                                                   features_.data(), packed_.data(), stream));
-  VIXEN_CUDA_RETURN_IF_ERROR(cudaStreamSynchronize(stream));
-  market_.view = host;
-  market_.view.features = nullptr;
-  market_.view.targets = targets_.data();
-  market_.view.last = last_.data();
-  market_.features = features_.data();
-  market_.stride = stride;
-  market_.packed = packed_.data();
-  return absl::OkStatus();
-}
-
 LivePolicy CudaExecutor::live() const {
   return {of(WeightsKind::kOnline).address(), of(WeightsKind::kTarget).address(),
           of(WeightsKind::kCuriosity).address()};
@@ -233,7 +149,7 @@ bool CudaExecutor::NeedsPacked() const {
 TilePolicy CudaExecutor::TilesOf(Precision precision) const {
   TilePolicy tiles;
   tiles.operand = OperandOf(precision);
-  tiles.state_scale = StateScale(tiles.operand, states_);
+  tiles.state_scale = StateScale(tiles.operand, dataset_->states());
   const auto network = [&](WeightsKind kind) {
     const Weights& weights = of(kind);
     const std::byte* image =
@@ -250,8 +166,8 @@ absl::StatusOr<SteppedAlgorithm*> CudaExecutor::SteppedOf(Precision precision) {
   std::unique_ptr<SteppedAlgorithm>& stepped = stepped_[static_cast<size_t>(precision)];
   if (stepped == nullptr) {
     auto prepared = std::make_unique<SteppedAlgorithm>();
-    VIXEN_RETURN_IF_ERROR(prepared->Prepare(options_, precision, live(), arguments_.data(), market_,
-                                            stage_stream_.get()));
+    VIXEN_RETURN_IF_ERROR(prepared->Prepare(options_, precision, live(), arguments_.data(),
+                                            dataset_->market(), stage_stream_.get()));
     stepped = std::move(prepared);
   }
   return stepped.get();
@@ -271,8 +187,9 @@ absl::StatusOr<WeightsProbe> CudaExecutor::Stage(const Parameters& parameters) {
   Weights& weights = of(parameters.kind);
   cudaStream_t stream = stage_stream_.get();
   const size_t bytes = weights.layout.bytes;
-  const NetworkRange range = RangeOfNetwork(parameters, states_);
-  const std::vector<std::byte> image = BuildWeightsImage(weights.layout, parameters, states_);
+  const NetworkRange range = RangeOfNetwork(parameters, dataset_->states());
+  const std::vector<std::byte> image =
+      BuildWeightsImage(weights.layout, parameters, dataset_->states());
   std::memcpy(stage_out_.data(), image.data(), bytes);
   weights.is_staged = false;
   VIXEN_CUDA_RETURN_IF_ERROR(cudaStreamWaitEvent(stream, weights.copied.get()));
@@ -304,7 +221,7 @@ absl::StatusOr<WeightsProbe> CudaExecutor::Stage(const Parameters& parameters) {
   std::memcpy(back.values.data(), stage_back_.data() + weights.layout.parameters,
               back.values.size() * sizeof(float));
   probe.sha256 = ParametersSha256(back);
-  weights.staged_fit = FitOf(range, states_);
+  weights.staged_fit = FitOf(range, dataset_->states());
   weights.is_staged = true;
   return probe;
 }
@@ -339,7 +256,7 @@ absl::Status CudaExecutor::Allocate(DeviceBatch& batch, bool with_q) const {
   const size_t rows = size_t{options_.episodes} * options_.steps;
   VIXEN_RETURN_IF_ERROR(SelectDevice());
   if (batch.columns.empty()) {
-    VIXEN_RETURN_IF_ERROR(batch.columns.Allocate(rows * kRowBytes));
+    VIXEN_RETURN_IF_ERROR(batch.columns.Allocate(Batch::PayloadBytes(rows, true)));
     VIXEN_RETURN_IF_ERROR(batch.statistics.Allocate(1));
     VIXEN_RETURN_IF_ERROR(batch.bad_row.Allocate(1));
     VIXEN_RETURN_IF_ERROR(batch.start_slots.Allocate(options_.episodes));
@@ -361,7 +278,7 @@ absl::Status CudaExecutor::FillArguments(const LaunchRequest& request, LaunchSta
   const size_t rows = size_t{options_.episodes} * options_.steps;
   LaunchArguments launch;
   launch.rules = rules_;
-  launch.market = market_;
+  launch.market = dataset_->market();
   launch.episodes = options_.episodes;
   launch.steps = options_.steps;
   launch.seed = request.seed;

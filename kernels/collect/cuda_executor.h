@@ -18,7 +18,9 @@
 #include "kernels/collect/collector.h"
 #include "kernels/collect/cuda_batched_phase.h"
 #include "kernels/collect/cuda_choice.h"
+#include "kernels/collect/cuda_dataset.h"
 #include "kernels/collect/cuda_launch.h"
+#include "kernels/collect/cuda_memory_plan.h"
 #include "kernels/collect/cuda_stepped.h"
 #include "kernels/collect/cuda_weights.h"
 #include "kernels/cuda/buffer.h"
@@ -48,27 +50,14 @@ struct LaunchStaging {
   PinnedBuffer<uint8_t> scripted;           // [N·L], on first use
 };
 
-// What device memory goes to.
-struct MemoryPlan {
-  struct Part {
-    std::string name;
-    uint64_t bytes = 0;
-  };
-  std::vector<Part> parts;
-  uint64_t free_bytes = 0;
-
-  uint64_t total() const;
-  // "dataset 440.0 MiB, … : 0.9 GiB of 139.1 GiB free"
-  std::string Describe() const;
-};
-MemoryPlan PlanMemory(const CollectorOptions& options, bool packed, uint64_t free_bytes);
-
 class CudaExecutor {
  public:
   // NOT_FOUND or UNAVAILABLE for the device, RESOURCE_EXHAUSTED with the plan when memory is short,
   // INVALID_ARGUMENT when `algorithm` or the precision cannot run these widths on this device.
+  // `datasets`, of `device`: where the dataset is looked for first; null: nowhere.
   static absl::StatusOr<std::unique_ptr<CudaExecutor>> Create(const CollectorOptions& options,
-                                                              int device, CudaAlgorithm algorithm);
+                                                              int device, CudaAlgorithm algorithm,
+                                                              DeviceDatasets* datasets = nullptr);
   ~CudaExecutor();
 
   const CollectorInfo& info() const { return info_; }
@@ -104,8 +93,7 @@ class CudaExecutor {
   };
 
   explicit CudaExecutor(const CollectorOptions& options);
-  absl::Status Start(int device, CudaAlgorithm algorithm);
-  absl::Status UploadMarket();
+  absl::Status Start(int device, CudaAlgorithm algorithm, DeviceDatasets& datasets);
   void Announce(const LaunchChoice& choice);
   bool NeedsPacked() const;
   absl::Status FillArguments(const LaunchRequest& request, LaunchStaging& staging,
@@ -128,13 +116,7 @@ class CudaExecutor {
   CudaLimits limits_;
   uint32_t resident_blocks_ = 0;
   AlgorithmChoice started_;
-  StateRange states_;
-
-  DeviceBuffer<float> features_;
-  DeviceBuffer<uint16_t> packed_;
-  DeviceBuffer<float> targets_;
-  DeviceBuffer<uint8_t> last_;
-  DeviceMarket market_;
+  std::shared_ptr<const DeviceDataset> dataset_;
 
   Weights weights_[3];
   std::mutex stage_mutex_;

@@ -4,6 +4,7 @@
 #include "base/status_macros.h"
 #include "base/str_cat.h"
 #include "kernels/collect/cuda_collector.h"
+#include "kernels/collect/cuda_dataset.h"
 #include "kernels/cuda/device.h"
 
 namespace vixen::kernels {
@@ -23,8 +24,9 @@ absl::StatusOr<std::string> UsableCudaDevice(int gpu) {
 }
 
 CollectorFactory CudaFactory(int gpu, CudaAlgorithm algorithm) {
-  return [gpu, algorithm](const CollectorOptions& options) {
-    return MakeCudaCollector(options, gpu, algorithm);
+  auto datasets = std::make_shared<DeviceDatasets>();
+  return [gpu, algorithm, datasets](const CollectorOptions& options) {
+    return MakeCudaCollector(options, gpu, algorithm, datasets.get());
   };
 }
 

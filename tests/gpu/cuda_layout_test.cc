@@ -223,10 +223,40 @@ TEST(CudaExecutor, PlansTheDatasetOfTwoMillionBars) {
   CollectorOptions options;
   options.market.bars = 2'000'000;
   options.market.feature_count = 51;
-  const MemoryPlan plan = PlanMemory(options, true, uint64_t{4} << 30);
+  const MemoryPlan plan = PlanMemory(options, true, false, uint64_t{4} << 30);
   EXPECT_GT(plan.total(), uint64_t{2'000'000} * (52 * 4 + 17 + 128));
   EXPECT_LT(plan.total(), plan.free_bytes);
   EXPECT_NE(plan.Describe().find("dataset"), std::string::npos);
+}
+
+TEST(CudaExecutor, CountsTheDatasetOnceForAllPolicies) {
+  CollectorOptions options;
+  options.market.bars = 1'000'000;
+  options.market.feature_count = 51;
+  const uint64_t first = PlanMemory(options, true, false, 0).total();
+  const uint64_t second = PlanMemory(options, true, true, 0).total();
+  EXPECT_EQ(first - second, DeviceDataset::BytesOf(options.market, true) +
+                                DeviceDataset::UploadBytesOf(options.market));
+}
+
+TEST(CudaExecutor, RefusesWhatDoesNotFitWithWhatWould) {
+  CollectorOptions options;
+  options.market.bars = 100'000;
+  options.market.feature_count = 51;
+  options.episodes = 65'536;
+  const MemoryPlan plan = PlanMemory(options, true, false, uint64_t{4} << 30);
+  const absl::Status status = plan.CheckFits(options, 1);
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_NE(status.message().find("gpu 1"), std::string::npos);
+  EXPECT_NE(status.message().find("4.00 GiB free"), std::string::npos);
+  const size_t at = status.message().find("about ");
+  ASSERT_NE(at, std::string::npos);
+  options.episodes =
+      static_cast<uint32_t>(std::stoul(std::string(status.message().substr(at + 6))));
+  EXPECT_GT(options.episodes, 10'000u);
+  EXPECT_TRUE(PlanMemory(options, true, false, plan.free_bytes).CheckFits(options, 1).ok());
+  options.episodes += options.episodes / 50;
+  EXPECT_FALSE(PlanMemory(options, true, false, plan.free_bytes).CheckFits(options, 1).ok());
 }
 
 TEST(CudaExecutor, NamesTheAlgorithmsThatThereAre) {
