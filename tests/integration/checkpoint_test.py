@@ -7,7 +7,7 @@ import shutil
 import tempfile
 import unittest
 
-from processes import Process, read_log, vixen
+from processes import Process, vixen
 
 BED = ["--episodes", 32, "--steps", 16, "--carry_over", "--max_episode_steps", 200, "--actions", "1,19,37",
        "--gamma", 0.95, "--risk_scale", 0, "--diversity_penalty", 0]
@@ -117,10 +117,8 @@ class Books(Folder):
 
     def test_rows_lost_with_a_killed_learner_are_counted_by_both_ends(self):
         actor, port = self.start_actor()
-        log = self.path / "out/training.jsonl"
         flags = ["--checkpoint_updates", 400, "--checkpoint_seconds", 0, "--samples_per_insert", 4]
-        lost = 0
-        for round_number in range(3):
+        for _ in range(3):
             learner = self.start_learner(port, *flags, "--resume")
             before = self.checkpoints()
             learner.wait_for(lambda: self.checkpoints()[-1:] != before[-1:], "a checkpoint")
@@ -128,13 +126,14 @@ class Books(Folder):
             learner.wait_for(lambda: self.balance(port)["acknowledged"] + self.balance(port)["durable"] > held,
                              "rows beyond the checkpoint")
             learner.kill()
-        last = self.start_learner(port, *flags, "--resume", "--max_transitions", read_log(log)[-1]["transitions"] + 4000)
+        last = self.start_learner(port, *flags, "--resume")
         learner_port = last.ports()[0]
         metric = lambda state: last.metric(learner_port, 'vixen_learner_sheet_rows{actor="127.0.0.1:%d",run="live",'
                                                          'state="%s"' % (port, state))
-        last.wait_for(lambda: metric("lost_with_predecessor"), "the loss in the learner's sheet")
-        lost = metric("lost_with_predecessor")
-        self.assertEqual(last.wait(), 0, last.log.read_text())
+        lost = last.wait_for(lambda: metric("lost_with_predecessor"), "the loss in the learner's sheet")
+        held = metric("inserted")
+        last.wait_for(lambda: metric("inserted") > held, "more rows")
+        self.assertEqual(last.terminate(), 0, last.log.read_text())
         self.assertIn("are in no checkpoint: lost", last.log.read_text())
 
         sheet = self.balance(port)
