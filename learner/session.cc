@@ -56,12 +56,20 @@ absl::StatusOr<FirstActor> WaitForActor(const v1::LearnerConfig& config, StopFla
 
 void LogSheets(const RunBook& book) {
   for (const v1::LearnerSheet& sheet : book.Sheets()) {
+    v1::Amount rejected;
+    for (const auto& [reason, amount] : sheet.rejected()) {
+      rejected.set_batches(rejected.batches() + amount.batches());
+      rejected.set_rows(rejected.rows() + amount.rows());
+    }
+    const auto text = [](const v1::Amount& amount) {
+      return absl::StrCat(amount.batches(), " batches, ", amount.rows(), " rows");
+    };
     spdlog::info(
-        "run {:016x} of {}{}: received {} batches, {} rows; inserted {}, duplicate {}, lost with "
-        "earlier processes {} batches",
-        sheet.run_id(), sheet.actor(), sheet.ended() ? " (ended)" : "", sheet.received().batches(),
-        sheet.received().rows(), sheet.inserted().batches(), sheet.duplicate().batches(),
-        sheet.lost_with_predecessor().batches());
+        "run {:016x} of {}{}: received {}; inserted {}; duplicate {}; rejected {}; lost with "
+        "earlier processes {}",
+        sheet.run_id(), sheet.actor(), sheet.ended() ? " (ended)" : "", text(sheet.received()),
+        text(sheet.inserted()), text(sheet.duplicate()), text(rejected),
+        text(sheet.lost_with_predecessor()));
   }
 }
 

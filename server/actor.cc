@@ -13,6 +13,7 @@
 #include "base/status_macros.h"
 #include "base/str_cat.h"
 #include "server/metrics/balance_collector.h"
+#include "server/metrics/balance_log.h"
 #include "server/metrics/gpu_collector.h"
 #include "server/service/listen_error.h"
 
@@ -179,6 +180,7 @@ void Actor::Stop(Clock::time_point deadline) {
     spdlog::warn("cutting off streams that did not take what was reserved for them");
     streams_.AbortAll(absl::UnavailableError("the actor is stopping"));
   }
+  LogBooks(policies_);
   Enter("ending the gRPC server");
   if (!EndServer(deadline)) {
     spdlog::warn("a peer takes nothing any more: its connection is left to the system");

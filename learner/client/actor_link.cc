@@ -77,6 +77,8 @@ absl::Status ActorLink::Session() {
   {
     std::lock_guard lock(mutex_);
     stream_ = nullptr;
+    opening_ = false;
+    said_while_opening_.clear();
   }
   if (!read.ok()) context.TryCancel();
   const grpc::Status finished = stream.Finish();
@@ -113,6 +115,10 @@ absl::Status ActorLink::ReadAll(Stream& stream, const v1::GetInfoResponse& info)
   open.set_consumer(options_.consumer);
   open.mutable_encoding();
   open.set_dataset_fingerprint(options_.dataset_fingerprint);
+  {
+    std::lock_guard lock(mutex_);
+    opening_ = true;  // what is said from here on may be missing in what `open` lists
+  }
   if (v1::RunRanges held = book_.Held(info.run_id()); held.ranges_size() > 0) {
     *open.add_held() = std::move(held);
   }
@@ -140,6 +146,10 @@ absl::Status ActorLink::ReadAll(Stream& stream, const v1::GetInfoResponse& info)
     stream_ = &stream;
     stream_number_ = session_;
     run_id_ = opened.run_id();
+    opening_ = false;
+    for (const auto& [run_id, message] : std::exchange(said_while_opening_, {})) {
+      if (run_id == run_id_) Write(message);
+    }
   }
   if (!events_.Push(StreamOpened{options_.actor, session_, info, opened})) {
     return absl::CancelledError("stopping");
@@ -178,15 +188,22 @@ void ActorLink::SendAcknowledge(uint64_t run_id, uint64_t sequence) {
   v1::CollectRequest request;
   request.mutable_ack()->set_run_id(run_id);
   request.mutable_ack()->set_sequence(sequence);
-  std::lock_guard lock(mutex_);
-  if (run_id_ == run_id) Write(request);
+  SendOfRun(run_id, std::move(request));
 }
 
 void ActorLink::SendDurable(const v1::RunRanges& ranges) {
   v1::CollectRequest request;
   *request.mutable_durable()->mutable_ranges() = ranges;
+  SendOfRun(ranges.run_id(), std::move(request));
+}
+
+void ActorLink::SendOfRun(uint64_t run_id, v1::CollectRequest request) {
   std::lock_guard lock(mutex_);
-  if (run_id_ == ranges.run_id()) Write(request);
+  if (opening_) {
+    said_while_opening_.emplace_back(run_id, std::move(request));
+  } else if (run_id_ == run_id) {
+    Write(request);
+  }
 }
 
 void ActorLink::HalfClose() {

@@ -9,6 +9,8 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "learner/client/backoff.h"
@@ -69,6 +71,7 @@ class ActorLink {
   bool SetContext(grpc::ClientContext* context);
   absl::Status ReadAll(Stream& stream, const v1::GetInfoResponse& info);
   bool Write(const v1::CollectRequest& request);
+  void SendOfRun(uint64_t run_id, v1::CollectRequest request);
 
   const LinkOptions options_;
   const std::shared_ptr<grpc::Channel> channel_;
@@ -85,6 +88,8 @@ class ActorLink {
   Stream* stream_ = nullptr;                // open for writing
   uint64_t stream_number_ = 0;
   uint64_t run_id_ = 0;
+  bool opening_ = false;  // between `open` and `opened`: nothing else may be written
+  std::vector<std::pair<uint64_t, v1::CollectRequest>> said_while_opening_;  // with its run
 
   std::thread thread_;
 };

@@ -104,7 +104,9 @@ class Group {
   void EnforceRetention();
   void SetAcknowledged(uint64_t sequence, uint32_t consumer);
   void Release(uint64_t sequence);
-  void Wake(Stream& stream) { wakes_.push_back(stream.wake); }
+  void Wake(Stream& stream) {
+    if (stream.wake) wakes_.push_back(stream.wake);
+  }
   uint64_t Backlog() const;
 
   std::string name_;

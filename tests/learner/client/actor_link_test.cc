@@ -83,6 +83,25 @@ TEST_F(ActorLinkTest, OpensReceivesAcknowledgesAndEndsCleanly) {
   EXPECT_EQ(requests[1].ack().run_id(), 77u);
 }
 
+TEST_F(ActorLinkTest, SaysOnTheNewStreamWhatWasInsertedWhileItOpened) {
+  actor_.on_open = [&] {
+    link_->SendAcknowledge(77, 5);
+    link_->SendAcknowledge(78, 6);  // of a run that ended
+  };
+  std::vector<v1::CollectRequest> requests;
+  actor_.on_collect = [&](int, ScriptedActor::Stream& stream) {
+    requests = ReadAll(stream);
+    return grpc::Status::OK;
+  };
+  StartLink();
+  ASSERT_TRUE(NextEvent<StreamOpened>(events_).has_value());
+  link_->HalfClose();
+  EXPECT_TRUE(link_->WaitEnded(std::chrono::seconds(10)));
+  ASSERT_EQ(requests.size(), 1u);
+  EXPECT_EQ(requests[0].ack().run_id(), 77u);
+  EXPECT_EQ(requests[0].ack().sequence(), 5u);
+}
+
 TEST_F(ActorLinkTest, ConnectsAgainAfterABrokenStreamAndTellsWhatItHolds) {
   actor_.on_collect = [&](int number, ScriptedActor::Stream& stream) {
     actor_.SendBatch(stream, static_cast<uint64_t>(number));

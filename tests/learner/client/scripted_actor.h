@@ -46,6 +46,8 @@ class ScriptedActor final : public v1::Actor::Service, public v1::Weights::Servi
 
   std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
 
+  // Called between `open` and `opened`, when set.
+  std::function<void()> on_open;
   // Called with the number of the stream, from 0, after `open` was read and `opened` written.
   std::function<grpc::Status(int number, Stream& stream)> on_collect;
   std::function<grpc::Status(const v1::WeightsHeader&, const std::string& image,
@@ -117,6 +119,7 @@ class ScriptedActor final : public v1::Actor::Service, public v1::Weights::Servi
       number = static_cast<int>(opens_.size());
       opens_.push_back(request.open());
     }
+    if (on_open) on_open();
     v1::CollectResponse response;
     v1::Opened& opened = *response.mutable_opened();
     opened.set_run_id(run_id);
