@@ -59,11 +59,12 @@ class Journal:
 class Stream:
     """One Collect call. `messages()` yields what comes; `send` never waits."""
 
-    def __init__(self, channel, first, timeout=600):
+    def __init__(self, channel, first, timeout=3600, wait_for_ready=False):
         self.outbox = queue.SimpleQueue()
         self.outbox.put(first)
         requests = iter(self.outbox.get, None)
-        self.call = actor_pb2_grpc.ActorStub(channel).Collect(requests, timeout=timeout)
+        self.call = actor_pb2_grpc.ActorStub(channel).Collect(requests, timeout=timeout,
+                                                                  wait_for_ready=wait_for_ready)
 
     def send(self, **part):
         self.outbox.put(actor_pb2.CollectRequest(**part))
@@ -138,6 +139,15 @@ class Consumer:
         self.thread.join(seconds)
         assert not self.thread.is_alive(), f"consumer {self.name} did not end; last status {self.last_status}"
 
+    def abandon(self, seconds=10):
+        """Ends without a word to an actor that is gone."""
+        self.counters["refused"] += 1
+        self.stopping.set()
+        stream = self.stream
+        if stream is not None:
+            stream.cancel()
+        self.thread.join(seconds)
+
     @property
     def inserted(self):
         return self.counters["inserted"]
@@ -153,16 +163,19 @@ class Consumer:
                 self.counters[error.code().name] += 1
                 if error.code() in (grpc.StatusCode.FAILED_PRECONDITION, grpc.StatusCode.INVALID_ARGUMENT,
                                     grpc.StatusCode.NOT_FOUND):
-                    break
+                    self.counters["refused"] += 1
+                    self.stopping.set()
             self.stream = None
             self.stopping.wait(0.05)
-        self._save(None)
+        self._save()
         self._farewell(channel)
         channel.close()
         self.journal.file.close()
 
     def _farewell(self, channel):
         """What came behind the half-close could not be acknowledged there: `held` says it."""
+        if self.counters["refused"]:
+            return
         try:
             self._session(channel)
         except grpc.RpcError as error:
@@ -171,7 +184,8 @@ class Consumer:
     def _session(self, channel):
         held = [actor_pb2.RunRanges(run_id=run, ranges=ranges_of(sequences)) for run, sequences in self.have.items()]
         durable = [actor_pb2.RunRanges(run_id=run, ranges=ranges_of(sequences)) for run, sequences in self.saved.items()]
-        stream = Stream(channel, open_request(self.policy, self.group, self.name, held=held, durable=durable))
+        stream = Stream(channel, open_request(self.policy, self.group, self.name, held=held, durable=durable),
+                        wait_for_ready=True)
         self.stream = stream
         if self.stopping.is_set():
             stream.half_close()
@@ -191,12 +205,13 @@ class Consumer:
             self.unsaved.append(Inserted(run, sequence, trailer.statistics.valid_rows, time.time()))
             self.counters["inserted"] += 1
         if len(self.unsaved) >= self.checkpoint_every:
-            self._save(stream)
+            self._save(stream, run)
         stream.acknowledge(run, sequence)
         if not self.stopping.is_set():
             stream.credit(1)
 
-    def _save(self, stream):
+    def _save(self, stream=None, live_run=None):
+        """The journal first, then the actor; what is saved of a run that ended is nobody's to be told."""
         self.journal.append(self.unsaved)
         fresh = collections.defaultdict(set)
         for entry in self.unsaved:
@@ -204,7 +219,7 @@ class Consumer:
         self.unsaved = []
         for run, sequences in fresh.items():
             self.saved.setdefault(run, set()).update(sequences)
-            if stream is not None:
+            if run == live_run:
                 stream.send(durable=actor_pb2.Durable(
                     ranges=actor_pb2.RunRanges(run_id=run, ranges=ranges_of(sequences))))
 
@@ -224,8 +239,9 @@ def main():
                         arguments.credit, arguments.checkpoint_every).start()
     signal.sigwait({signal.SIGTERM})
     consumer.stop()
-    print(dict(consumer.counters))
+    print(dict(consumer.counters), consumer.last_status)
+    return 1 if consumer.counters["refused"] else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -9,7 +9,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "integration")]
 import books  # noqa: E402
 from consumer import Journal  # noqa: E402
-from processes import Process, vixen, wait_for  # noqa: E402
+from processes import BIN, Process, vixen, wait_for  # noqa: E402
 from stock_client import actor_pb2, actor_pb2_grpc, channel_to, grpc, network, np, push, weights_pb2  # noqa: E402
 
 SMALL = {"episodes": 4, "steps": 8, "curiosity_max": 0, "hidden1": 16, "hidden2": 16, "value_hidden": 16,

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The real learner under faults: its books and the actor's agree to the row after each."""
+import re
+import signal
+import tempfile
+import time
+import unittest
+
+from world import World, books, vixen
+from proxy import DOWN, UP, Proxy
+
+
+class LearnerFaults(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.world = World(folder.name)
+        self.addCleanup(self.world.close)
+        self.world.start_actor()
+
+    def live(self, learner):
+        return books.learner_sheets(learner.ports()[0]).get("live", {})
+
+    def received(self, learner):
+        return self.live(learner).get("received", (0, 0))[0]
+
+    def more(self, learner, n=5, seconds=30):
+        target = self.received(learner) + n
+        learner.wait_for(lambda: self.received(learner) >= target, f"{n} batches more", seconds)
+
+    def check_agreement(self, learner):
+        """While both live: what the learner inserted lies between two readings of the actor.
+
+        An acknowledgement may be under way, also of a batch that a broken stream gave back to its group.
+        """
+        taken = lambda sheet: sheet.durable.rows + sheet.acknowledged.rows
+        before = self.world.sheet()
+        inserted = self.live(learner)["inserted"][1]
+        after = self.world.sheet()
+        self.assertLessEqual(taken(before), inserted)
+        self.assertLessEqual(inserted, taken(after) + after.in_flight.rows + after.retained.rows)
+
+    def end(self, learner):
+        """The learner ends in order; its last word and the actor's sheet agree exactly."""
+        self.assertEqual(learner.terminate(), 0, learner.log.read_text())
+        self.world.wait_until(lambda: books.pair(self.world.sheet().in_flight) == (0, 0), "the stream's end")
+        sheet = self.world.sheet()
+        line = [line for line in learner.log.read_text().splitlines() if f"run {sheet.run_id:016x} of" in line][-1]
+        inserted = re.search(r"inserted (\d+) batches, (\d+) rows", line)
+        self.assertEqual(tuple(map(int, inserted.groups())),
+                         books.plus(books.pair(sheet.durable), books.pair(sheet.acknowledged)), (line, sheet))
+
+    def test_a_killed_learner_comes_back_and_the_rows_it_lost_are_counted(self):
+        world = self.world
+        learner = world.start_learner(checkpoint_seconds=0.5, save_seconds=0.5)
+        self.more(learner)
+        self.check_agreement(learner)
+        learner.kill()
+        world.wait_until(lambda: books.pair(world.sheet().in_flight) == (0, 0), "the stream's end")
+        before = world.sheet()
+        again = world.start_learner(checkpoint_seconds=0.5, save_seconds=0.5, resume="last")
+        self.more(again)
+        self.check_agreement(again)
+        sheet = world.sheet()
+        # What was acknowledged and is not durable either came back with the checkpoint or is lost.
+        lost = books.dropped(sheet, "lost_with_consumer")
+        self.assertLessEqual(lost[0], before.acknowledged.batches)
+        self.assertGreaterEqual(self.live(again)["inserted"][1],
+                                before.durable.rows + before.acknowledged.rows - lost[1])
+        self.end(again)
+
+    def test_a_killed_actor_is_found_within_two_seconds_and_its_run_is_reported_as_ended(self):
+        world = self.world
+        learner = world.start_learner()
+        self.more(learner)
+        for outage in (0.0, 3.0):
+            world.actor.kill()
+            before = books.learner_sheets(learner.ports()[0])
+            time.sleep(outage)  # the fault's length
+            world.start_actor()
+            back = time.monotonic()
+            taken = lambda: any(s.acknowledged.batches for s in books.sheets_of(world.channel))
+            world.wait_until(taken, "the first batch", 10)
+            gap = time.monotonic() - back
+            print(f"outage {outage} s, then first batch after {gap:.2f} s")
+            self.assertLess(gap, 2.0)
+            self.more(learner)
+            ended = books.learner_sheets(learner.ports()[0])["ended"]
+            self.assertGreaterEqual(ended["received"][0], before["live"]["received"][0])
+            self.check_agreement(learner)
+        self.end(learner)
+
+    def test_a_frozen_learner_and_a_frozen_actor_go_on_where_they_were(self):
+        world = self.world
+        learner = world.start_learner()
+        self.more(learner)
+        for side in (learner, world.actor):
+            side.child.send_signal(signal.SIGSTOP)
+            time.sleep(2)  # longer than keepalive and its answer
+            side.child.send_signal(signal.SIGCONT)
+            self.more(learner)
+            self.check_agreement(learner)
+        self.end(learner)
+
+    def test_a_network_that_cuts_and_swallows_costs_nothing_but_time(self):
+        world = self.world
+        proxy = Proxy(world.port)
+        self.addCleanup(proxy.close)
+        learner = world.start_learner(port=proxy.port)
+        self.more(learner)
+        for fault in (proxy.cut, lambda: proxy.swallow(DOWN), lambda: proxy.swallow(UP)):
+            fault()
+            if proxy.swallowed:
+                world.wait_until(lambda: world.metric("vixen_streams_open ") == 0, "the stream's end", 10)
+                proxy.heal()
+                proxy.cut()
+            self.more(learner)
+            self.check_agreement(learner)
+        sheet = world.sheet()
+        self.assertEqual(books.dropped(sheet, "lost_with_consumer"), (0, 0))
+        self.end(learner)
+
+    def test_another_dataset_after_a_restart_ends_the_learner_with_both_fingerprints(self):
+        world = self.world
+        learner = world.start_learner()
+        self.more(learner)
+        ours = world.info.dataset.fingerprint.hex()
+        world.actor.kill()
+        world.dataset = world.folder / "other.safetensors"
+        vixen("synth", "b2", "--bars", 2000, "--seed", 6, "--out", world.dataset)
+        world.start_actor()
+        self.assertEqual(learner.wait(30), 1)
+        message = learner.log.read_text()
+        self.assertIn(ours, message)
+        self.assertIn(world.info.dataset.fingerprint.hex(), message)
+        self.assertEqual([s for s in books.sheets_of(world.channel) if s.offered.batches], [])
+
+
+if __name__ == "__main__":
+    unittest.main()
