@@ -1,22 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// The resident algorithm (sm_90): one block a multiprocessor holds the whole online network, layers
-// 0, 1 and 3 in registers and layer 2 in shared memory, and steps 1 … 16 episodes with it: the
-// least time a step. fp16 operands, float32 sums. Default hidden widths, S ≤ 64.
+// The resident algorithm (sm_90): a cluster of two blocks holds the whole online network in
+// registers and shared memory and steps 2 … 16 episodes with it, one half of the hidden layers a
+// block: the least time a step. Default hidden widths, S ≤ 64.
 #pragma once
 
 #include <cuda_runtime_api.h>
 
+#include <cstddef>
 #include <cstdint>
 
-#include "kernels/collect/cuda_tiled.h"
+#include "kernels/collect/cuda_launch.h"
+#include "kernels/collect/cuda_tile_layout.h"
 
 namespace vixen::kernels {
 
-// Most episodes that the algorithm takes on this device, 0: cannot run there.
-uint32_t ResidentEpisodes(int capability, int multiprocessors);
+// Blocks that run at once on the current device, from its occupancy: an even number, 0 where the
+// kernel cannot run.
+uint32_t ResidentBlocks(int capability, tile::Operand operand);
+// Most episodes that so many blocks take.
+uint32_t ResidentEpisodes(uint32_t blocks);
 
-// `network.image` is the resident image (fragments).
-cudaError_t EnqueueResidentSequence(const LaunchArguments& launch, const TileNetwork& network,
-                                    int multiprocessors, cudaStream_t stream);
+// The steps of every slot: online network and rules. By value: no device copy is read. `image` is
+// the resident image in the layout of `operand`, `biases` the online network's.
+cudaError_t EnqueueResidentSequence(const LaunchArguments& launch, tile::Operand operand,
+                                    const std::byte* image, const float* biases, uint32_t blocks,
+                                    cudaStream_t stream);
 
 }  // namespace vixen::kernels

@@ -57,7 +57,7 @@ struct SpeculativeMemory {
   Candidate candidates[2][kActions + 3];  // [step % 2][action that the step before took]
   StepInputs inputs[2][2];                // [step % 2][goes on, starts anew]
   uint32_t window[kDiversityWindow / 4];  // the slot's, as bytes
-  uint32_t touched[32][4];                // where prefetches land
+  alignas(16) uint32_t touched[32][4];    // where prefetches land
 };
 
 // `index`: the slot's place in the launch; slots beyond it idle in the last block.
