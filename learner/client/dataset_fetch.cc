@@ -5,6 +5,7 @@
 #include <grpcpp/client_context.h>
 #include <spdlog/spdlog.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -47,6 +48,12 @@ class PartFile {
     if (fd_ >= 0) close(fd_);
   }
 
+  // False when another learner renamed or removed it while this one waited for the lock.
+  bool IsAt(const std::string& path) const {
+    struct stat ours = {}, there = {};
+    return fstat(fd_, &ours) == 0 && stat(path.c_str(), &there) == 0 &&
+           ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
+  }
   uint64_t size() const {
     const off_t end = lseek(fd_, 0, SEEK_END);
     return end < 0 ? 0 : static_cast<uint64_t>(end);
@@ -134,6 +141,7 @@ absl::StatusOr<std::shared_ptr<const market::Dataset>> FetchDataset(v1::Actor::S
   VIXEN_RETURN_IF_ERROR(base::MakeFolders(cache_folder));
   const std::string part = absl::StrCat(path, ".part");
   VIXEN_ASSIGN_OR_RETURN(PartFile file, PartFile::Open(part));
+  if (!file.IsAt(part)) return FetchDataset(actor, info, cache_folder, stop);
   if (file.size() > info.file_bytes()) VIXEN_RETURN_IF_ERROR(file.Truncate());
 
   Backoff backoff;

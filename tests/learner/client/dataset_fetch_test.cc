@@ -3,7 +3,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
 #include <unistd.h>
+#include <atomic>
+#include <thread>
 
 #include <filesystem>
 #include <string>
@@ -82,6 +85,22 @@ TEST_F(DatasetFetchTest, FetchesOnceAndThenReadsTheCache) {
     ASSERT_TRUE(dataset.ok()) << dataset.status();
     EXPECT_EQ((*dataset)->fingerprint(), dataset_->fingerprint());
   }
+  EXPECT_THAT(offsets_, testing::ElementsAre(0u));
+  EXPECT_THAT(CacheFiles(), testing::ElementsAre(".safetensors"));
+}
+
+TEST_F(DatasetFetchTest, LearnersThatStartTogetherFetchItOnce) {
+  std::vector<std::thread> learners;
+  std::atomic<int> loaded = 0;
+  for (int i = 0; i < 6; ++i) {
+    learners.emplace_back([&] {
+      const auto dataset = FetchDataset(*stub_, info_, folder_ + "/cache", stop_);
+      EXPECT_TRUE(dataset.ok()) << dataset.status();
+      loaded += dataset.ok() ? 1 : 0;
+    });
+  }
+  for (std::thread& learner : learners) learner.join();
+  EXPECT_EQ(loaded, 6);
   EXPECT_THAT(offsets_, testing::ElementsAre(0u));
   EXPECT_THAT(CacheFiles(), testing::ElementsAre(".safetensors"));
 }
