@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <random>
 #include <vector>
 
@@ -269,6 +270,44 @@ TEST(NStep, AgreesWithEnumerationAcrossLaunches) {
   for (uint32_t n : {1u, 3u, 5u, 8u}) CheckAgainstReference(n, 4, true, 0.1);
   CheckAgainstReference(5, 4, true, 0.0);
   CheckAgainstReference(64, 4, true, 0.0);
+}
+
+TEST(NStep, GoesOnFromACutWithItsOpenWindows) {
+  const NStepOptions options{.n = 4, .gamma = 0.9, .carry_over = true, .bars = kBars};
+  std::mt19937_64 random(9);
+  NStepBuilder straight(options);
+  auto resumed = std::make_unique<NStepBuilder>(options);
+  for (uint64_t number = 0; number < 20; ++number) {
+    Launch launch(3, 5);
+    for (size_t i = 0; i < launch.reward.size(); ++i) {
+      launch.reward[i] = static_cast<float>(random() % 100);
+      if (random() % 7 == 0) launch.flags[i] |= kFlagTerminated;
+      if (random() % 4 == 0) launch.flags[i] |= kFlagExplored;
+    }
+    const WindowsCut cut = resumed->Save();
+    resumed = std::make_unique<NStepBuilder>(options);
+    ASSERT_TRUE(resumed->Restore(cut).ok());
+    ASSERT_EQ(resumed->pending(), straight.pending());
+    std::vector<ReplayRow> ours, theirs;
+    straight.Add(number, launch.rows(), ours);
+    resumed->Add(number, launch.rows(), theirs);
+    ASSERT_EQ(ours.size(), theirs.size());
+    for (size_t i = 0; i < ours.size(); ++i) {
+      EXPECT_EQ(ours[i].reward, theirs[i].reward);
+      EXPECT_EQ(ours[i].discount, theirs[i].discount);
+      EXPECT_EQ(ours[i].bar, theirs[i].bar);
+      EXPECT_EQ(ours[i].bootstrap_bar, theirs[i].bootstrap_bar);
+    }
+  }
+}
+
+TEST(NStep, RefusesACutWithImpossibleWindows) {
+  const NStepOptions options{.n = 2, .carry_over = true, .bars = kBars};
+  for (const std::vector<uint32_t>& slots :
+       {std::vector<uint32_t>{2}, std::vector<uint32_t>{0, 0}, std::vector<uint32_t>{1, 0}}) {
+    const WindowsCut cut{.slots = 2, .slot = slots, .rows = std::vector<ReplayRow>(slots.size())};
+    EXPECT_EQ(NStepBuilder(options).Restore(cut).code(), absl::StatusCode::kInvalidArgument);
+  }
 }
 
 }  // namespace

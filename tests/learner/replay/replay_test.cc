@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -237,6 +238,55 @@ TEST(Replay, AgreesWithANaiveModelOverRandomOperations) {
     ASSERT_EQ(replay.total(), sum);
     ASSERT_EQ(replay.inserted(), inserted);
   }
+}
+
+// A replay with a history: wrapped round, priorities changed, draws made.
+void Exercise(Replay& replay, uint64_t seed, std::vector<uint64_t>* drawn) {
+  std::mt19937_64 random(seed);
+  Sample sample;
+  for (int i = 0; i < 200; ++i) {
+    std::vector<float> td(random() % 40);
+    for (float& value : td) value = static_cast<float>(random() % 100) / 10.0f;
+    if (i % 5 == 0) replay.Insert(RowsWithTd(td));
+    if (replay.size() == 0) continue;
+    replay.Draw(16, 0.5, sample);
+    for (float& value : td) value = static_cast<float>(random() % 100) / 10.0f;
+    td.resize(16, 1.0f);
+    replay.Update(sample.slot, sample.generation, td);
+    if (drawn == nullptr) continue;
+    drawn->insert(drawn->end(), sample.generation.begin(), sample.generation.end());
+    for (float weight : sample.weight) drawn->push_back(std::bit_cast<uint32_t>(weight));
+  }
+}
+
+TEST(Replay, GoesOnWithTheSameDrawsFromACut) {
+  for (const uint64_t capacity : {100, 4096}) {  // full and not full
+    const ReplayOptions options{.capacity = capacity, .alpha = 0.6, .seed = 5};
+    Replay straight(options);
+    Exercise(straight, 1, nullptr);
+    ReplayCut cut;
+    straight.Save(cut);
+    EXPECT_EQ(cut.rows.rows(), straight.size());
+    Replay resumed(options);
+    ASSERT_TRUE(resumed.Restore(cut).ok());
+    EXPECT_EQ(resumed.total(), straight.total());
+    std::vector<uint64_t> ours, theirs;
+    Exercise(straight, 2, &ours);
+    Exercise(resumed, 2, &theirs);
+    EXPECT_EQ(ours, theirs);
+  }
+}
+
+TEST(Replay, RefusesACutOfAnotherCapacityOrWithoutPriorities) {
+  Replay replay({.capacity = 100});
+  replay.Insert(RowsWithTd(std::vector<float>(150, 1.0f)));
+  ReplayCut cut;
+  replay.Save(cut);
+  EXPECT_EQ(Replay({.capacity = 90}).Restore(cut).code(), absl::StatusCode::kInvalidArgument);
+  cut.leaves[7] = -1.0;
+  const absl::Status status = Replay({.capacity = 100}).Restore(cut);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(status.message(), testing::HasSubstr("row 7 is -1"));
 }
 
 }  // namespace

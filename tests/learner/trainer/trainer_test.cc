@@ -275,5 +275,41 @@ TEST(Device, GivesTheCpuAndAutoAlwaysWorks) {
   EXPECT_TRUE(SetUpDevice("auto", 1).ok());
 }
 
+TEST(Trainer, GoesOnFromACutBitByBit) {
+  TrainerOptions options = SmallOptions();
+  for (const uint64_t period : {uint64_t{0}, uint64_t{3}}) {  // Polyak, hard copies
+    options.target_period = period;
+    const std::unique_ptr<Trainer> straight = Make(options);
+    const std::unique_ptr<Trainer> resumed = Make(options);
+    for (uint64_t update = 0; update < 12; ++update) {
+      FillRandomly(options, update, straight->minibatch());
+      const absl::StatusOr<UpdateStatistics> ours = straight->Update();
+      ASSERT_TRUE(ours.ok()) << ours.status();
+      if (update == 4) {
+        const absl::Status restored = resumed->Restore(straight->Save());
+        ASSERT_TRUE(restored.ok()) << restored;
+        EXPECT_EQ(resumed->updates(), 5u);
+      }
+      if (update < 5) continue;
+      FillRandomly(options, update, resumed->minibatch());
+      const absl::StatusOr<UpdateStatistics> theirs = resumed->Update();
+      ASSERT_TRUE(theirs.ok()) << theirs.status();
+      EXPECT_EQ(ours->loss, theirs->loss) << update;
+      EXPECT_EQ(ours->gradient_norm, theirs->gradient_norm) << update;
+    }
+    EXPECT_EQ(straight->Export(WeightsKind::kOnline).values,
+              resumed->Export(WeightsKind::kOnline).values);
+    EXPECT_EQ(straight->Export(WeightsKind::kTarget).values,
+              resumed->Export(WeightsKind::kTarget).values);
+  }
+}
+
+TEST(Trainer, RefusesACutOfAnotherArchitecture) {
+  const std::unique_ptr<Trainer> trainer = Make(SmallOptions());
+  TrainerCut cut = trainer->Save();
+  cut.optimizer.second.values.pop_back();
+  EXPECT_EQ(trainer->Restore(cut).code(), absl::StatusCode::kInvalidArgument);
+}
+
 }  // namespace
 }  // namespace vixen::learner

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "learner/checkpoint/checkpoint_store.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/file.h"
+#include "learner/checkpoint/checkpoint_writer.h"
+#include "tests/learner/checkpoint/example_cut.h"
+#include "tests/scratch_folder.h"
+
+namespace vixen::learner {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr const char* kFiles[] = {"weights.safetensors", "optimizer.safetensors",
+                                  "replay.safetensors", "windows.safetensors", "state.textproto"};
+
+class CheckpointStoreTest : public ::testing::Test {
+ protected:
+  CheckpointStore Store(uint32_t keep = 3) { return {folder.File("checkpoints"), keep}; }
+  // The newest one's path.
+  std::string Write(uint64_t updates) {
+    cut.head.set_updates(updates);
+    const absl::StatusOr<CheckpointStore::Written> written = Store().Write(cut);
+    EXPECT_TRUE(written.ok()) << written.status();
+    return written.ok() ? written->path : "";
+  }
+  static void FlipAByte(const std::string& path) {
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary | std::ios::ate);
+    const std::streamoff middle = file.tellg() / 2;
+    file.seekg(middle);
+    const int byte = file.get();
+    file.seekp(middle);
+    file.put(static_cast<char>(byte ^ 4));
+  }
+
+  vixen::testing::ScratchFolder folder;
+  const Plan plan = ExamplePlan();
+  LearnerCut cut = ExampleCut(plan);
+};
+
+void ExpectEqual(const OptimizerCut& a, const OptimizerCut& b) {
+  EXPECT_EQ(a.first.values, b.first.values);
+  EXPECT_EQ(a.second.values, b.second.values);
+  EXPECT_EQ(a.steps, b.steps);
+}
+
+TEST_F(CheckpointStoreTest, GivesBackWhatWasWritten) {
+  EXPECT_FALSE((*Store().Newest(false)).has_value()) << "no folder yet";
+  const std::string path = Write(500);
+  const auto found = Store().Newest(false);
+  ASSERT_TRUE(found.ok()) << found.status();
+  ASSERT_TRUE(found->has_value());
+  EXPECT_EQ((*found)->path, path);
+  const LearnerCut& back = (*found)->cut;
+  EXPECT_EQ(back.head.SerializeAsString(), cut.head.SerializeAsString());
+  EXPECT_EQ(back.trainer.online.values, cut.trainer.online.values);
+  EXPECT_EQ(back.trainer.target.values, cut.trainer.target.values);
+  EXPECT_EQ(back.trainer.updates, 500u);
+  ExpectEqual(back.trainer.optimizer, cut.trainer.optimizer);
+  ASSERT_TRUE(back.curiosity.has_value());
+  EXPECT_EQ(back.curiosity->weights.values, cut.curiosity->weights.values);
+  ExpectEqual(back.curiosity->optimizer, cut.curiosity->optimizer);
+  EXPECT_EQ(back.replay.leaves, cut.replay.leaves);
+  EXPECT_EQ(back.replay.inserted, 90u);
+  EXPECT_EQ(back.replay.sampler, cut.replay.sampler);
+  EXPECT_EQ(back.window_slot, cut.window_slot);
+  for (const auto& [ours, theirs] : {std::pair(&back.replay.rows, &cut.replay.rows),
+                                     std::pair(&back.window_rows, &cut.window_rows)}) {
+    EXPECT_EQ(ours->bar, theirs->bar);
+    EXPECT_EQ(ours->bootstrap_bar, theirs->bootstrap_bar);
+    EXPECT_EQ(ours->portfolio, theirs->portfolio);
+    EXPECT_EQ(ours->next_portfolio, theirs->next_portfolio);
+    EXPECT_EQ(ours->bootstrap_portfolio, theirs->bootstrap_portfolio);
+    EXPECT_EQ(ours->reward, theirs->reward);
+    EXPECT_EQ(ours->discount, theirs->discount);
+    EXPECT_EQ(ours->td, theirs->td);
+    EXPECT_EQ(ours->action, theirs->action);
+    EXPECT_EQ(ours->flags, theirs->flags);
+  }
+}
+
+TEST_F(CheckpointStoreTest, KeepsTheNewestAndRemovesWhatAKilledProcessLeft) {
+  for (uint64_t i = 1; i <= 5; ++i) Write(i);
+  EXPECT_THAT(Store().Numbers(), ElementsAre(3, 4, 5));
+  const std::string left = Store().PathOf(6) + ".unfinished";
+  ASSERT_TRUE(base::MakeFolders(left).ok());
+  EXPECT_THAT(Store().Numbers(), ElementsAre(3, 4, 5));
+  EXPECT_EQ(Write(6), Store().PathOf(6));
+  EXPECT_FALSE(std::filesystem::exists(left));
+  EXPECT_EQ((*Store().Newest(false))->cut.head.updates(), 6u);
+}
+
+TEST_F(CheckpointStoreTest, NamesADamagedFileAndTakesAnOlderOneOnlyWhenAllowed) {
+  for (const char* file : kFiles) {
+    Write(1);
+    const std::string damaged = Write(2) + "/" + file;
+    FlipAByte(damaged);
+    const auto refused = Store().Newest(false);
+    EXPECT_EQ(refused.status().code(), absl::StatusCode::kDataLoss);
+    EXPECT_THAT(refused.status().message(), HasSubstr(damaged));
+    EXPECT_THAT(refused.status().message(), HasSubstr("--resume=previous-ok"));
+    const auto older = Store().Newest(true);
+    ASSERT_TRUE(older.ok()) << older.status();
+    EXPECT_EQ((*older)->cut.head.updates(), 1u);
+    ASSERT_EQ((*older)->damaged.size(), 1u);
+    EXPECT_THAT((*older)->damaged[0], HasSubstr(damaged));
+  }
+}
+
+TEST_F(CheckpointStoreTest, NamesAMissingFileAndSaysWhenNoneIsGood) {
+  const std::string path = Write(1);
+  std::filesystem::remove(path + "/windows.safetensors");
+  for (const bool previous_ok : {false, true}) {
+    const absl::Status status = Store().Newest(previous_ok).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+    EXPECT_THAT(status.message(), HasSubstr(path + "/windows.safetensors is missing"));
+  }
+  std::filesystem::remove(path + "/SHA256SUMS");
+  EXPECT_THAT(Store().Newest(false).status().message(), HasSubstr("SHA256SUMS"));
+}
+
+TEST_F(CheckpointStoreTest, AFailedWriteLeavesTheOlderOnes) {
+  Write(1);
+  cut.head.set_policy("not \xff UTF-8");
+  const absl::Status status = Store().Write(cut).status();
+  EXPECT_FALSE(status.ok());
+  EXPECT_THAT(Store().Numbers(), ElementsAre(1));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(Store().folder()), {}), 1);
+}
+
+TEST_F(CheckpointStoreTest, TheWriterTakesOneCutAtATime) {
+  CheckpointWriter writer(Store());
+  EXPECT_FALSE(writer.WaitForResult().has_value());
+  for (uint64_t updates : {1, 2}) {
+    LearnerCut* const place = writer.Begin();
+    ASSERT_NE(place, nullptr);
+    *place = cut;
+    place->head.set_updates(updates);
+    writer.Commit();
+    const std::optional<CheckpointWriter::Result> result = writer.WaitForResult();
+    ASSERT_TRUE(result.has_value());
+    ASSERT_TRUE(result->status.ok()) << result->status;
+    ASSERT_EQ(result->runs.size(), 1u);
+    EXPECT_EQ(result->runs[0].sheet().run_id(), 7u);
+    EXPECT_GT(result->written.bytes, 1000u);
+  }
+  EXPECT_EQ((*Store().Newest(false))->cut.head.updates(), 2u);
+}
+
+}  // namespace
+}  // namespace vixen::learner
