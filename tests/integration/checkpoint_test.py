@@ -205,6 +205,17 @@ class Audit(Folder):
         self.assertEqual(self.audit(batches[0], "--data", self.dataset).returncode, 2)
         self.assertEqual(self.audit(batches[0], *given, "--precision", "fp16").returncode, 2)
 
+    def test_a_consumer_keeps_the_weights_that_its_batches_were_made_with(self):
+        actor, port = self.start_actor()
+        learner = self.start_learner(port, "--max_transitions", 1000, "--checkpoint_seconds", 0)
+        self.assertEqual(learner.wait(), 0, learner.log.read_text())
+        vixen("collect", "--actor", f"127.0.0.1:{port}", "--launches", 3, "--out", self.path / "batches",
+              "--weights_out", self.path / "kept")
+        self.assertEqual(len(list((self.path / "kept").iterdir())), 3)
+        passed = self.audit(*(self.path / "batches").iterdir(), "--data", self.dataset, "--weights", self.path / "kept")
+        self.assertEqual(passed.returncode, 0, passed.stdout + passed.stderr)
+        self.assertEqual(actor.terminate(), 0)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -12,6 +12,7 @@
 #include "proto/transport/collect_call.h"
 #include "tool/actor_channel.h"
 #include "tool/collect/sources.h"
+#include "tool/collect/weights_keeper.h"
 #include "vixen/v1/actor.grpc.pb.h"
 
 namespace vixen::tool {
@@ -103,7 +104,15 @@ absl::Status CollectFromActor(const ActorSource& source, uint64_t launches, cons
   Stream stream(*channel, context);
   Open(source, encoding, stream);
   uint64_t taken = 0;
-  const absl::Status status = TakeBatches(encoding, launches, sink, taken, stream);
+  std::optional<WeightsKeeper> keeper;
+  if (!source.weights_out.empty()) {
+    keeper.emplace(channel, source.address, source.weights_out);
+  }
+  const BatchSink keep = [&](const codec::RecordedBatch& recorded) {
+    const absl::Status kept = keeper ? keeper->Keep(recorded.header) : absl::OkStatus();
+    return kept.ok() ? sink(recorded) : kept;
+  };
+  const absl::Status status = TakeBatches(encoding, launches, keep, taken, stream);
   if (!status.ok()) {
     context.TryCancel();
     stream.Finish();

@@ -39,6 +39,10 @@ absl::Status CheckFlags(const CollectFlags& flags) {
   if (local && (flags.local.data.empty() || flags.local.weights.empty())) {
     return base::UsageError("--data and --weights go together");
   }
+  if (local && !flags.actor.weights_out.empty()) {
+    return base::UsageError(
+        "--weights_out needs --actor: the weights of a launch here are --weights");
+  }
   if (flags.launches == 0) return base::UsageError("--launches 0: at least 1");
   if (!(flags.local.epsilon >= 0 && flags.local.epsilon <= 1)) {
     return base::UsageError(base::StrCat("--epsilon ", flags.local.epsilon, ": from 0 to 1"));
@@ -105,6 +109,8 @@ void AddCollect(CLI::App& app, Selected& selected) {
   command->add_option("--weights", flags->local.weights, "weights file, without an actor");
   command->add_option("--launches", flags->launches, "batches to take")->required();
   command->add_option("--out", flags->out, "folder for POLICY-RUN-SEQUENCE.safetensors");
+  command->add_option("--weights_out", flags->actor.weights_out,
+                      "folder for the weights that the batches were made with (vixen audit)");
   command->add_option("--epsilon", flags->local.epsilon, "exploration, without an actor (0)");
   command->add_option("--seed", flags->local.seed, "run seed, without an actor (0)");
   flags->local.executor.AddTo(*command);

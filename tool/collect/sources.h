@@ -20,6 +20,7 @@ struct ActorSource {
   std::string address;
   std::string policy = "default";
   v1::TlsSettings tls;
+  std::string weights_out;  // folder for the weights that the batches name; empty: not kept
 };
 
 // Takes `launches` batches as a consumer group of its own, acknowledges each after `sink` had it
