@@ -33,7 +33,10 @@ double Replay::LeafOf(double td) {
   } else if (td < 0.0) {
     ++rejects_.negative;
   } else {
-    return options_.alpha == 0.0 ? 1.0 : std::pow(td + options_.epsilon, options_.alpha);
+    // In float32, as td is: half the time, and a priority needs no more.
+    return options_.alpha == 0.0 ? 1.0
+                                 : std::pow(static_cast<float>(td + options_.epsilon),
+                                            static_cast<float>(options_.alpha));
   }
   return -1.0;
 }
