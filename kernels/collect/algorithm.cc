@@ -15,17 +15,20 @@ std::string_view CudaAlgorithmName(CudaAlgorithm algorithm) {
       return "tiled";
     case CudaAlgorithm::kResident:
       return "resident";
+    case CudaAlgorithm::kTiledMma:
+      return "tiled_mma";
   }
   return "unknown";
 }
 
 absl::StatusOr<CudaAlgorithm> ParseCudaAlgorithm(std::string_view name) {
-  for (const CudaAlgorithm algorithm : {CudaAlgorithm::kAuto, CudaAlgorithm::kStepped,
-                                        CudaAlgorithm::kTiled, CudaAlgorithm::kResident}) {
+  for (const CudaAlgorithm algorithm :
+       {CudaAlgorithm::kAuto, CudaAlgorithm::kStepped, CudaAlgorithm::kTiled,
+        CudaAlgorithm::kResident, CudaAlgorithm::kTiledMma}) {
     if (name == CudaAlgorithmName(algorithm)) return algorithm;
   }
   return absl::InvalidArgumentError(
-      base::StrCat("algorithm = ", name, ": expected auto, stepped, tiled or resident"));
+      base::StrCat("algorithm = ", name, ": expected auto, stepped, tiled, resident or tiled_mma"));
 }
 
 std::string_view PrecisionName(Precision precision) {

@@ -11,7 +11,14 @@
 namespace vixen::kernels {
 
 // How the CUDA executor runs a launch (docs/architecture.md, "The executor").
-enum class CudaAlgorithm : uint8_t { kAuto = 0, kStepped = 1, kTiled = 2, kResident = 3 };
+// `tiled_mma`: tiled without wgmma, what sm_80 … sm_89 run; sm_90 by force.
+enum class CudaAlgorithm : uint8_t {
+  kAuto = 0,
+  kStepped = 1,
+  kTiled = 2,
+  kResident = 3,
+  kTiledMma = 4
+};
 
 std::string_view CudaAlgorithmName(CudaAlgorithm algorithm);
 // INVALID_ARGUMENT naming `name` and what is expected.

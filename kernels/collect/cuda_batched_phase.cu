@@ -25,9 +25,7 @@ struct BatchMemory {
   RingMemory ring;
   tile::NetworkConstants constants[2];  // target, online
   tile::CuriosityConstants curiosity;
-  float mask[tile::kOutputs];
-  float error[kTileRows];     // of the curiosity model
-  int16_t action[kTileRows];  // double DQN: the online network's
+  FinishMemory<kTileRows> rows;
 };
 
 // Sums of the curiosity model's last layer for 64 rows; its tiles are the ring's next stage.
@@ -59,59 +57,6 @@ __device__ __forceinline__ void CuriosityPass(Ring& ring, const tile::CuriosityC
   ring.Advance();
 }
 
-// Rows first …, 64 a warpgroup. `next`: their bars, replaced by those of the rows from `after` on.
-// What is known before the network's pass waits in shared memory: registers are short in it.
-template <Operand kOperand>
-__device__ __forceinline__ void FinishTile(const LaunchArguments& launch, BatchMemory& shared,
-                                           Ring& ring, const Token<kGroups>& token,
-                                           float state_scale, uint64_t first, uint64_t after,
-                                           RowBars& next, bool curious) {
-  const int lane = threadIdx.x % 32;
-  const int quad = lane % 4;
-  const int low = threadIdx.x / 32 * 16 + lane / 4;
-  const BatchView& view = launch.rows;
-  const RowBars bars = next;
-  next = BarsFrom(launch, after);
-  if (curious) {
-    const auto state = StateOf<kOperand>(launch, bars, first, 0, view.portfolio, state_scale, quad);
-    const int category[2] = {CategoryOf(view.action[RowOf(launch, first, 0)]),
-                             CategoryOf(view.action[RowOf(launch, first, 1)])};
-    float out[16];
-    CuriosityPass<kOperand>(ring, shared.curiosity, state, category, lane, out);
-    float error[2];
-    CuriosityError(launch, shared.curiosity, out, bars, first, quad, error);
-    if (quad < 2) shared.error[low + 8 * quad] = quad == 0 ? error[0] : error[1];
-  }
-  PrefetchRows<kOperand>(launch, next, after, quad);
-  const bool is_double = launch.rules.settings.double_dqn;
-  // One copy of the pass in the code: first the online network where double DQN asks for it.
-#pragma unroll 1
-  for (int network = is_double ? 1 : 0; network >= 0; --network) {
-    const auto state =
-        StateOf<kOperand>(launch, bars, first, 1, view.next_portfolio, state_scale, quad);
-    const TileQ q =
-        NetworkPass<kOperand, kGroups>(ring, token, shared.constants[network], state, lane);
-    float next_q[2];
-#pragma unroll
-    for (int r = 0; r < 2; ++r) {
-      if (network == 1 || !is_double) {
-        const Greedy greedy = QuadGreedy(q, r, shared.mask, launch.allowed, quad);
-        if (network == 1 && quad == 0) shared.action[low + 8 * r] = greedy.action;
-        next_q[r] = q.base[r] + greedy.advantage;
-      } else {
-        next_q[r] = q.base[r] + QuadAdvantage(q, r, shared.action[low + 8 * r], quad);
-      }
-    }
-    if (network == 1) continue;
-    const int mine = low + 8 * (quad & 1);
-    const uint64_t row = first + mine;
-    if (quad < 2 && row < static_cast<uint64_t>(launch.episodes) * launch.steps) {
-      FinishRow(launch, row, view.flags[row], quad == 0 ? next_q[0] : next_q[1],
-                curious ? shared.error[mine] : 0.0f, curious);
-    }
-  }
-}
-
 // Grid: persistent; a block takes 128 rows at a time.
 template <Operand kOperand>
 __global__ void __launch_bounds__(TileThreads<kGroups>(), 1)
@@ -123,7 +68,7 @@ __global__ void __launch_bounds__(TileThreads<kGroups>(), 1)
   LoadConstants(policy.target.constants, shared.constants[0]);
   LoadConstants(policy.online.constants, shared.constants[1]);
   if (curious) LoadConstants(policy.curiosity.constants, shared.curiosity);
-  FillMask(shared.mask, launch.allowed);
+  FillMask(shared.rows.mask, launch.allowed);
   Ring ring = StartRing(shared.ring, 4 * kGroups);
   __syncthreads();
   const uint64_t rows = static_cast<uint64_t>(launch.episodes) * launch.steps;
@@ -140,10 +85,20 @@ __global__ void __launch_bounds__(TileThreads<kGroups>(), 1)
   } else {
     TakeRegisters<kGroups>();
     const auto token = Token<kGroups>::Start(group);
+    const int lane = threadIdx.x % 32;
     RowBars next = BarsFrom(launch, static_cast<uint64_t>(blockIdx.x) * kTileRows);
     for (uint64_t t = blockIdx.x; t < tiles; t += gridDim.x) {
-      FinishTile<kOperand>(launch, shared, ring, token, policy.state_scale, t * kTileRows,
-                           (t + gridDim.x) * kTileRows, next, curious);
+      FinishTile<kOperand>(
+          launch, shared.rows, policy.state_scale, t * kTileRows, (t + gridDim.x) * kTileRows, next,
+          curious,
+          [&](const StateFragment<kOperand>& state, const int(&category)[2], float(&out)[16]) {
+            CuriosityPass<kOperand>(ring, shared.curiosity, state, category, lane, out);
+            return &shared.curiosity;
+          },
+          [&](int network, const StateFragment<kOperand>& state) {
+            return NetworkPass<kOperand, kGroups>(ring, token, shared.constants[network], state,
+                                                  lane);
+          });
     }
     token.End(group);
   }

@@ -33,27 +33,35 @@ absl::StatusOr<AlgorithmChoice> ChooseAlgorithm(const CollectorOptions& options,
                                                 CudaAlgorithm wanted, const CudaLimits& limits) {
   const bool widths = HasTileWidths(options.architecture);
   const bool tiled = widths && limits.tiles;
+  const bool mma = widths && limits.mma_tiles;
   const bool resident = tiled && options.episodes <= limits.resident_episodes;
-  const std::string why_not =
-      !widths ? base::StrCat(
-                    "the tile kernels have hidden widths 256-256/128,128, curiosity 64 and "
-                    "29 … 59 features; these are ",
-                    options.architecture.Describe())
-              : base::StrCat("the tile kernels need sm_90; this is sm_", limits.capability);
-  const auto too_many = [&](std::string_view relation) {
-    return base::StrCat("episodes = ", options.episodes, relation, limits.resident_episodes);
+  const auto cannot = [&](CudaAlgorithm algorithm, std::string_view needs) {
+    const std::string why =
+        widths ? base::StrCat("it needs ", needs, "; this is sm_", limits.capability)
+               : base::StrCat(
+                     "the tile kernels have hidden widths 256-256/128,128, curiosity 64 and "
+                     "29 … 59 features; these are ",
+                     options.architecture.Describe());
+    return absl::InvalidArgumentError(
+        base::StrCat("algorithm = ", CudaAlgorithmName(algorithm), " cannot run here: ", why));
   };
+  const AlgorithmChoice forced = {wanted, "forced by the setting"};
   switch (wanted) {
-    case CudaAlgorithm::kResident:
-      if (resident) return AlgorithmChoice{wanted, "forced by the setting"};
-      return absl::InvalidArgumentError(base::StrCat("algorithm = resident cannot run here: ",
-                                                     tiled ? too_many(" is above ") : why_not));
-    case CudaAlgorithm::kTiled:
-      if (tiled) return AlgorithmChoice{wanted, "forced by the setting"};
-      return absl::InvalidArgumentError(
-          base::StrCat("algorithm = tiled cannot run here: ", why_not));
     case CudaAlgorithm::kStepped:
-      return AlgorithmChoice{wanted, "forced by the setting"};
+      return forced;
+    case CudaAlgorithm::kResident:
+      if (resident) return forced;
+      if (!tiled) return cannot(wanted, "sm_90");
+      return absl::InvalidArgumentError(
+          base::StrCat("algorithm = resident cannot run here: episodes = ", options.episodes,
+                       " is above ", limits.resident_episodes));
+    case CudaAlgorithm::kTiled:
+      if (tiled) return forced;
+      if (mma) return AlgorithmChoice{CudaAlgorithm::kTiledMma, forced.reason};
+      return cannot(wanted, "sm_80 or later");
+    case CudaAlgorithm::kTiledMma:
+      if (mma) return forced;
+      return cannot(wanted, "sm_80 or later");
     case CudaAlgorithm::kAuto:
       break;
   }
@@ -64,11 +72,19 @@ absl::StatusOr<AlgorithmChoice> ChooseAlgorithm(const CollectorOptions& options,
                      " episodes fit beside weights that stay in the SMs (at most ",
                      limits.resident_episodes, ")")};
   }
-  if (!tiled) return AlgorithmChoice{CudaAlgorithm::kStepped, why_not};
-  return AlgorithmChoice{
-      CudaAlgorithm::kTiled,
-      base::StrCat(options.episodes, " episodes are more than the ", limits.resident_episodes,
-                   " that fit beside resident weights")};
+  if (tiled) {
+    return AlgorithmChoice{
+        CudaAlgorithm::kTiled,
+        base::StrCat(options.episodes, " episodes are more than the ", limits.resident_episodes,
+                     " that fit beside resident weights")};
+  }
+  if (mma) {
+    return AlgorithmChoice{CudaAlgorithm::kTiledMma,
+                           base::StrCat("sm_", limits.capability, " has no wgmma")};
+  }
+  return AlgorithmChoice{CudaAlgorithm::kStepped,
+                         base::StrCat("neither tiled nor resident: ",
+                                      cannot(CudaAlgorithm::kTiled, "sm_80 or later").message())};
 }
 
 WeightsFit FitOf(const NetworkRange& range, const StateRange& states) {
@@ -80,7 +96,7 @@ WeightsFit Both(const WeightsFit& a, const WeightsFit& b) {
 }
 
 LaunchChoice ChooseLaunch(const AlgorithmChoice& started, Precision configured,
-                          const WeightsFit& fit, const CudaLimits& limits) {
+                          const WeightsFit& fit) {
   const auto stepped = [](Precision precision, std::string_view why) {
     return LaunchChoice{CudaAlgorithm::kStepped, precision, std::string(why)};
   };
@@ -91,10 +107,13 @@ LaunchChoice ChooseLaunch(const AlgorithmChoice& started, Precision configured,
         return stepped(Precision::kTf32,
                        base::StrCat(started.reason, "; activations might leave fp16's range"));
       }
-      if (!fit.tf32 || !limits.tiles) {
+      if (!fit.tf32) {
         return stepped(Precision::kTf32, "activations might overflow in tiles of fp16 or tf32");
       }
-      return {CudaAlgorithm::kTiled, Precision::kTf32, "activations might leave fp16's range"};
+      // Resident weights have one form only; tiles take any number of episodes.
+      return {started.algorithm == CudaAlgorithm::kTiledMma ? CudaAlgorithm::kTiledMma
+                                                            : CudaAlgorithm::kTiled,
+              Precision::kTf32, "activations might leave fp16's range"};
     case Precision::kFp16:
       if (fit.fp16) break;
       return stepped(configured, "activations might leave fp16's range, clamping is counted here");

@@ -27,6 +27,7 @@ bool HasTileWidths(const Architecture& architecture);
 struct CudaLimits {
   int capability = 0;              // 90 for sm_90
   bool tiles = false;              // it runs the tile kernels
+  bool mma_tiles = false;          // it runs those of mma.sync
   uint32_t resident_episodes = 0;  // most that the resident algorithm takes, 0: none
 };
 
@@ -55,6 +56,6 @@ struct LaunchChoice {
 // `started`: of ChooseAlgorithm. Weights whose activations might leave the range of the operands
 // run stepped, but for `auto`, which goes from fp16 to tf32.
 LaunchChoice ChooseLaunch(const AlgorithmChoice& started, Precision configured,
-                          const WeightsFit& fit, const CudaLimits& limits);
+                          const WeightsFit& fit);
 
 }  // namespace vixen::kernels

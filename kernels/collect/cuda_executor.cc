@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "base/status_macros.h"
 #include "base/str_cat.h"
+#include "kernels/collect/cuda_mma_tiled.h"
 #include "kernels/collect/cuda_resident.h"
 #include "kernels/collect/cuda_stepped_kernels.h"
 #include "kernels/collect/cuda_tile_image.h"
@@ -87,10 +88,11 @@ absl::Status CudaExecutor::Start(int device, CudaAlgorithm algorithm, DeviceData
   VIXEN_RETURN_IF_ERROR(SelectDevice());
   limits_.capability = device_.capability();
   limits_.tiles = TiledRuns(limits_.capability);
+  limits_.mma_tiles = MmaTiledRuns(limits_.capability);
   resident_blocks_ = ResidentBlocks(limits_.capability, OperandOf(options_.precision));
   limits_.resident_episodes = ResidentEpisodes(resident_blocks_);
   VIXEN_ASSIGN_OR_RETURN(started_, ChooseAlgorithm(options_, algorithm, limits_));
-  Announce(ChooseLaunch(started_, options_.precision, {}, limits_));
+  Announce(ChooseLaunch(started_, options_.precision, {}));
   info_.executor = "cuda";
   info_.device = device_.Describe();
   size_t free_bytes = 0;
@@ -108,7 +110,10 @@ absl::Status CudaExecutor::Start(int device, CudaAlgorithm algorithm, DeviceData
   for (const WeightsKind kind :
        {WeightsKind::kOnline, WeightsKind::kTarget, WeightsKind::kCuriosity}) {
     Weights& weights = of(kind);
-    weights.layout = LayOutWeights(options_.architecture, kind, options_.precision);
+    weights.layout =
+        LayOutWeights(options_.architecture, kind, options_.precision,
+                      started_.algorithm == CudaAlgorithm::kTiledMma ? TileForm::kFragments
+                                                                     : TileForm::kSwizzled);
     largest = std::max(largest, weights.layout.bytes);
     VIXEN_RETURN_IF_ERROR(weights.staged.Allocate(weights.layout.bytes));
     VIXEN_RETURN_IF_ERROR(weights.live.Allocate(weights.layout.bytes));
@@ -360,7 +365,7 @@ absl::Status CudaExecutor::Enqueue(const LaunchRequest& request, LaunchStaging& 
   VIXEN_CUDA_RETURN_IF_ERROR(EnqueueStart(arguments_.data(), options_.episodes, stream));
   WeightsFit fit = Both(of(WeightsKind::kOnline).live_fit, of(WeightsKind::kTarget).live_fit);
   if (needs_curiosity()) fit = Both(fit, of(WeightsKind::kCuriosity).live_fit);
-  const LaunchChoice choice = ChooseLaunch(started_, options_.precision, fit, limits_);
+  const LaunchChoice choice = ChooseLaunch(started_, options_.precision, fit);
   Announce(choice);
   if (choice.algorithm == CudaAlgorithm::kStepped) {
     const std::lock_guard lock(stage_mutex_);
@@ -370,17 +375,24 @@ absl::Status CudaExecutor::Enqueue(const LaunchRequest& request, LaunchStaging& 
   } else {
     const TilePolicy tiles = TilesOf(choice.precision);
     const LaunchArguments& launch = *staging.arguments.data();
-    if (choice.algorithm == CudaAlgorithm::kResident) {
-      const Weights& online = of(WeightsKind::kOnline);
-      const std::byte* image = online.live.data();
-      VIXEN_CUDA_RETURN_IF_ERROR(EnqueueResidentSequence(
-          launch, tiles.operand, image + online.layout.resident[static_cast<size_t>(tiles.operand)],
-          reinterpret_cast<const float*>(image + online.layout.biases), resident_blocks_, stream));
+    const int sms = device_.multiprocessors;
+    if (choice.algorithm == CudaAlgorithm::kTiledMma) {
+      VIXEN_CUDA_RETURN_IF_ERROR(EnqueueMmaSequence(launch, tiles, sms, stream));
+      VIXEN_CUDA_RETURN_IF_ERROR(EnqueueMmaBatch(launch, tiles, sms, stream));
     } else {
-      VIXEN_CUDA_RETURN_IF_ERROR(
-          EnqueueTiledSequence(launch, tiles, device_.multiprocessors, stream));
+      if (choice.algorithm == CudaAlgorithm::kTiled) {
+        VIXEN_CUDA_RETURN_IF_ERROR(EnqueueTiledSequence(launch, tiles, sms, stream));
+      } else {
+        const Weights& online = of(WeightsKind::kOnline);
+        const std::byte* image = online.live.data();
+        VIXEN_CUDA_RETURN_IF_ERROR(EnqueueResidentSequence(
+            launch, tiles.operand,
+            image + online.layout.resident[static_cast<size_t>(tiles.operand)],
+            reinterpret_cast<const float*>(image + online.layout.biases), resident_blocks_,
+            stream));
+      }
+      VIXEN_CUDA_RETURN_IF_ERROR(EnqueueBatchedPhase(launch, tiles, sms, stream));
     }
-    VIXEN_CUDA_RETURN_IF_ERROR(EnqueueBatchedPhase(launch, tiles, device_.multiprocessors, stream));
   }
   VIXEN_CUDA_RETURN_IF_ERROR(EnqueueStatistics(arguments_.data(), options_.episodes, options_.steps,
                                                statistics_workspace_.data(), stream));

@@ -17,6 +17,15 @@ __device__ __forceinline__ void MmaF16(float* d, const uint32_t* a, uint32_t b0,
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
+// d += a · b of 16×8 and 8×8 tf32 with float32 sums.
+__device__ __forceinline__ void MmaTf32(float* d, const uint32_t* a, uint32_t b0, uint32_t b1) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+      "{%0,%1,%2,%3};"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
 // Two fp16, `low` in the low half; beyond ±65,504 clamped.
 __device__ __forceinline__ uint32_t PackHalf(float low, float high) {
   uint32_t packed;

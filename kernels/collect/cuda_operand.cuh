@@ -68,7 +68,7 @@ __device__ __forceinline__ void Activate(const float (&d)[kNeurons / 2], float s
     }
   }
 #pragma unroll
-  for (int i = 0; i < kNeurons / tile::TileInputs(kOperand) * 16; ++i) Settle(a[i]);
+  for (int i = 0; i < kNeurons * 16 / tile::TileInputs(kOperand); ++i) Settle(a[i]);
 }
 
 // A quad lane's 16 columns of one row's state: fp16 pairs, or floats.

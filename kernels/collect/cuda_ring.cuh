@@ -41,7 +41,8 @@ __device__ __forceinline__ void BarrierWait(uint32_t barrier, uint32_t parity) {
       : "memory");
 }
 
-struct alignas(1024) RingMemory {
+// First in a block's memory, which begins at a multiple of 1,024 (the tiles' swizzle needs it).
+struct alignas(16) RingMemory {
   std::byte stages[kRing * tile::kStageBytes];
   uint64_t full[kRing];
   uint64_t empty[kRing];

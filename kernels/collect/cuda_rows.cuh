@@ -39,8 +39,10 @@ __device__ __forceinline__ void WriteRecord(const LaunchArguments& launch, size_
 }
 
 // Rule 11 to 13 once Q' and the curiosity are known; a row that is not valid becomes zeros.
+// `scratch`: the row's, wherever it was brought.
 __device__ __forceinline__ void FinishRow(const LaunchArguments& launch, size_t row, uint8_t flags,
-                                          float next_q, float mean_squared_error, bool curious) {
+                                          const RowScratch& scratch, float next_q,
+                                          float mean_squared_error, bool curious) {
   const EnvSettings& settings = launch.rules.settings;
   const BatchView& rows = launch.rows;
   float reward = 0.0f;
@@ -48,11 +50,10 @@ __device__ __forceinline__ void FinishRow(const LaunchArguments& launch, size_t 
   float curiosity = 0.0f;
   float4 terms = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
   if ((flags & kFlagValid) != 0) {
-    const float4* scratch = reinterpret_cast<const float4*>(launch.scratch + row);
-    terms = scratch[0];
+    terms = *reinterpret_cast<const float4*>(&scratch);
     if (curious) curiosity = CuriosityTerm(settings, mean_squared_error);
     reward = RewardOf(terms.x, terms.y, terms.z, terms.w, curiosity);
-    td = TdError(settings, (flags & kFlagTerminated) != 0, reward, next_q, scratch[1].x);
+    td = TdError(settings, (flags & kFlagTerminated) != 0, reward, next_q, scratch.q);
   }
   rows.reward[row] = reward;
   rows.td[row] = td;

@@ -219,7 +219,8 @@ __global__ void FinishKernel(const LaunchArguments* arguments, DeviceMarket mark
     error = WarpSum(error) / static_cast<float>(embedding);
   }
   if (lane == 0) {
-    FinishRow(launch, row, launch.rows.flags[row], next_q, error, curiosity_out != nullptr);
+    FinishRow(launch, row, launch.rows.flags[row], launch.scratch[row], next_q, error,
+              curiosity_out != nullptr);
   }
 }
 

@@ -77,35 +77,62 @@ float Tf32Part(float value) {
   return value;
 }
 
-// Appends tiles. `weight(row, k)` for rows × TileInputs inputs, `scale` a power of two.
+// Appends blocks of rows × inputs. `weight(row, k)`, `scale` a power of two.
 class TileWriter {
  public:
-  TileWriter(Operand operand, std::byte* out) : operand_(operand), out_(out) {}
+  TileWriter(TileForm form, std::byte* out) : form_(form), out_(out) {}
 
   template <typename Weight>
-  void Write(int rows, float scale, const Weight& weight) {
+  void Write(Operand operand, int rows, int inputs, float scale, const Weight& weight) {
+    const int tile_inputs = tile::TileInputs(operand);
     for (int row = 0; row < rows; ++row) {
-      for (int k = 0; k < tile::TileInputs(operand_); ++k) Put(row, k, weight(row, k) * scale);
+      for (int k = 0; k < inputs; ++k) {
+        const float value = weight(row, k) * scale;
+        if (form_ == TileForm::kSwizzled) {
+          std::byte* at = out_ + tile::TileBytes(rows) * (k / tile_inputs);
+          PutSwizzled(operand, at, row, k % tile_inputs, value);
+        } else {
+          PutFragment(operand, rows, row, k, value);
+        }
+      }
     }
-    out_ += tile::TileBytes(rows);
+    out_ += tile::TileBytes(rows) * inputs / tile_inputs;
   }
   std::byte* end() const { return out_; }
 
  private:
-  void Put(int row, int k, float value) {
-    if (operand_ == Operand::kTf32) {
-      const float rounded = Tf32Part(value);
-      std::memcpy(out_ + tile::TileOffset(row, 4 * k), &rounded, sizeof(rounded));
+  static void PutSwizzled(Operand operand, std::byte* at, int row, int k, float value) {
+    if (operand == Operand::kTf32) {
+      PutFloat(at + tile::TileOffset(row, 4 * k), value);
       return;
     }
-    const uint16_t high = HalfBits(value);
-    std::memcpy(out_ + tile::TileOffset(row, 2 * k), &high, sizeof(high));
-    if (operand_ == Operand::kFp16) return;
-    const uint16_t low = HalfBits(value - HalfPart(value));
-    std::memcpy(out_ + tile::TileOffset(row, 64 + 2 * k), &low, sizeof(low));
+    PutHalf(at + tile::TileOffset(row, 2 * k), value);
+    if (operand == Operand::kSplit) {
+      PutHalf(at + tile::TileOffset(row, 64 + 2 * k), value - HalfPart(value));
+    }
+  }
+  void PutFragment(Operand operand, int rows, int row, int k, float value) const {
+    if (operand == Operand::kTf32) {
+      std::byte* unit = out_ + tile::UnitBytes(rows) * (k / 8);
+      PutFloat(unit + tile::UnitOffset(row, k % 4, k % 8 / 4), value);
+      return;
+    }
+    const bool is_split = operand == Operand::kSplit;
+    std::byte* unit = out_ + tile::UnitBytes(rows) * (k / 16 * (is_split ? 2 : 1));
+    const size_t place = tile::UnitOffset(row, k % 8 / 2, k % 16 / 8) + k % 2 * 2;
+    PutHalf(unit + place, value);
+    if (is_split) PutHalf(unit + tile::UnitBytes(rows) + place, value - HalfPart(value));
+  }
+  static void PutFloat(std::byte* at, float value) {
+    const float rounded = Tf32Part(value);
+    std::memcpy(at, &rounded, sizeof(rounded));
+  }
+  static void PutHalf(std::byte* at, float value) {
+    const uint16_t bits = HalfBits(value);
+    std::memcpy(at, &bits, sizeof(bits));
   }
 
-  const Operand operand_;
+  const TileForm form_;
   std::byte* out_;
 };
 
@@ -127,52 +154,31 @@ Exponents ExponentsOf(Operand operand, const NetworkRange& range, const StateRan
 }
 float PowerOfTwo(int exponent) { return std::ldexp(1.0f, exponent); }
 
-// Writes layer 0's tiles for `neurons` from `first` on; `weight(neuron, column)`.
-template <typename Weight>
-void WriteStateTiles(Operand operand, int first, int neurons, float scale, std::byte*& out,
-                     const Weight& weight) {
-  const Operand state = tile::StateOperand(operand);
-  TileWriter writer(state, out);
-  const int inputs = tile::TileInputs(state);
-  for (int i = 0; i < tile::kStateWidth / inputs; ++i) {
-    writer.Write(neurons, scale, [&](int row, int k) {
-      return weight(first + row, tile::StateColumn(i * inputs + k));
-    });
-  }
-  out = writer.end();
-}
-// Neuron of the layer before at position k of tile `index`.
-int NeuronOf(Operand operand, int index, int k) {
-  const int place = index * tile::TileInputs(operand) + k;
-  return operand == Operand::kTf32 ? tile::Tf32Neuron(place) : place;
-}
+// Neuron of the layer before at position k.
+int NeuronOf(Operand operand, int k) { return operand == Operand::kTf32 ? tile::Tf32Neuron(k) : k; }
 
-void WriteNetwork(const Matrices& source, Operand operand, const Exponents& e, std::byte* out) {
-  const int inputs = tile::TileInputs(operand);
+void WriteNetwork(const Matrices& source, Operand operand, TileForm form, const Exponents& e,
+                  std::byte* out) {
   const float scale[4] = {PowerOfTwo(e.weights[0]), PowerOfTwo(e.weights[1]),
                           PowerOfTwo(e.weights[2]), PowerOfTwo(e.weights[3])};
-  for (int chunk = 0; chunk < tile::Layer1Stages(operand); ++chunk) {
-    WriteStateTiles(operand, inputs * chunk, inputs, scale[0], out,
-                    [&](int neuron, int column) { return source.StateWeight(neuron, column); });
-    TileWriter writer(operand, out);
-    writer.Write(tile::kHidden, scale[1], [&](int row, int k) {
-      return source.Weight(kShared1, row, NeuronOf(operand, chunk, k));
+  TileWriter writer(form, out);
+  const int chunk =
+      form == TileForm::kSwizzled ? tile::TileInputs(operand) : tile::MmaChunk(operand);
+  for (int first = 0; first < tile::kHidden; first += chunk) {
+    writer.Write(
+        tile::StateOperand(operand), chunk, tile::kStateWidth, scale[0],
+        [&](int row, int k) { return source.StateWeight(first + row, tile::StateColumn(k)); });
+    writer.Write(operand, tile::kHidden, chunk, scale[1], [&](int row, int k) {
+      return source.Weight(kShared1, row, NeuronOf(operand, first + k));
     });
-    out = writer.end();
   }
-  TileWriter writer(operand, out);
   for (const size_t stream : {kValue0, kAdvantage0}) {
-    for (int i = 0; i < tile::kHidden / inputs; ++i) {
-      writer.Write(tile::kStream, scale[2], [&](int row, int k) {
-        return source.Weight(stream, row, NeuronOf(operand, i, k));
-      });
-    }
+    writer.Write(operand, tile::kStream, tile::kHidden, scale[2],
+                 [&](int row, int k) { return source.Weight(stream, row, NeuronOf(operand, k)); });
   }
-  for (int i = 0; i < tile::kStream / inputs; ++i) {
-    writer.Write(tile::kOutputs, scale[3], [&](int row, int k) {
-      return source.Weight(kAdvantage1, row, NeuronOf(operand, i, k));
-    });
-  }
+  writer.Write(operand, tile::kOutputs, tile::kStream, scale[3], [&](int row, int k) {
+    return source.Weight(kAdvantage1, row, NeuronOf(operand, k));
+  });
   tile::NetworkConstants constants = {};
   for (int i = 0; i < tile::kHidden; ++i) {
     constants.bias1[i] = source.Bias(kShared1, i) * PowerOfTwo(e.sums[1]);
@@ -191,15 +197,13 @@ void WriteNetwork(const Matrices& source, Operand operand, const Exponents& e, s
   std::memcpy(writer.end(), &constants, sizeof(constants));
 }
 
-void WriteCuriosity(const Matrices& source, Operand operand, const Exponents& e, std::byte* out) {
-  const int inputs = tile::TileInputs(operand);
-  WriteStateTiles(operand, 0, 64, PowerOfTwo(e.weights[0]), out,
-                  [&](int neuron, int column) { return source.CuriosityWeight(neuron, column); });
-  TileWriter writer(operand, out);
-  for (int i = 0; i < 64 / inputs; ++i) {
-    writer.Write(32, PowerOfTwo(e.weights[1]),
-                 [&](int row, int k) { return source.Weight(1, row, NeuronOf(operand, i, k)); });
-  }
+void WriteCuriosity(const Matrices& source, Operand operand, TileForm form, const Exponents& e,
+                    std::byte* out) {
+  TileWriter writer(form, out);
+  writer.Write(tile::StateOperand(operand), 64, tile::kStateWidth, PowerOfTwo(e.weights[0]),
+               [&](int row, int k) { return source.CuriosityWeight(row, tile::StateColumn(k)); });
+  writer.Write(operand, 32, 64, PowerOfTwo(e.weights[1]),
+               [&](int row, int k) { return source.Weight(1, row, NeuronOf(operand, k)); });
   tile::CuriosityConstants constants = {};
   const uint32_t embedding = source.architecture().embedding();
   for (uint32_t category = 0; category < kCategories; ++category) {
@@ -226,14 +230,14 @@ size_t TileImageBytes(WeightsKind kind, Operand operand) {
                                               : sizeof(tile::NetworkConstants));
 }
 
-void WriteTileImage(const Parameters& parameters, Operand operand, const StateRange& states,
-                    std::byte* out) {
+void WriteTileImage(const Parameters& parameters, Operand operand, TileForm form,
+                    const StateRange& states, std::byte* out) {
   const Matrices source(parameters);
   const Exponents exponents = ExponentsOf(operand, RangeOfNetwork(parameters, states), states);
   if (parameters.kind == WeightsKind::kCuriosity) {
-    WriteCuriosity(source, operand, exponents, out);
+    WriteCuriosity(source, operand, form, exponents, out);
   } else {
-    WriteNetwork(source, operand, exponents, out);
+    WriteNetwork(source, operand, form, exponents, out);
   }
 }
 

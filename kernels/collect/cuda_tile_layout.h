@@ -91,6 +91,33 @@ VIXEN_HOST_DEVICE constexpr size_t PassBytes(Operand operand) {
   return static_cast<size_t>(Layer1Stages(operand)) * Layer1StageBytes(operand) +
          static_cast<size_t>(StreamStages(operand)) * 65536 + LastStageBytes(operand);
 }
+// The same weights for mma.sync, whose B operands are read as fragments: a unit is N neurons × 32
+// bytes of inputs (16 fp16, 8 tf32), a lane's words of two blocks of 8 neurons side by side. Split
+// operands have a unit of high parts, then one of low parts. Layer 0 in chunks of half as many
+// neurons, so that stages are half as large.
+VIXEN_HOST_DEVICE constexpr int MmaChunk(Operand operand) { return TileInputs(operand) / 2; }
+VIXEN_HOST_DEVICE constexpr size_t UnitBytes(int neurons) {
+  return static_cast<size_t>(neurons) * 32;
+}
+// Place of word `half` (of a lane's two: inputs of the unit's first or second half) of neuron
+// `row`.
+VIXEN_HOST_DEVICE constexpr size_t UnitOffset(int row, int quad, int half) {
+  return static_cast<size_t>(row / 16) * 512 + (row % 8 * 4 + quad) * 16 + row / 8 % 2 * 8 +
+         half * 4;
+}
+inline constexpr int kMmaStageBytes = 20480;   // the largest
+inline constexpr int kMmaStreamBytes = 16384;  // a stage of layer 2: 4 units of 128 neurons
+inline constexpr int kMmaLastBytes = 12288;    // of the last layer: 8 units of 48
+VIXEN_HOST_DEVICE constexpr int MmaLayer1Bytes(Operand operand) {
+  return Layer0Bytes(operand, MmaChunk(operand)) + 2 * 256 * 32;
+}
+VIXEN_HOST_DEVICE constexpr int MmaStreamStages(Operand operand) {
+  return kHidden / TileInputs(operand);
+}
+VIXEN_HOST_DEVICE constexpr int MmaLastStages(Operand operand) {
+  return kStream / (2 * TileInputs(operand));
+}
+
 // Curiosity, one stage: layer 0 (64 neurons; state columns below E, the category is part of the
 // bias), layer 1 (32 neurons × 64 inputs).
 VIXEN_HOST_DEVICE constexpr int CuriosityBytes(Operand operand) {
@@ -100,7 +127,7 @@ VIXEN_HOST_DEVICE constexpr int CuriosityBytes(Operand operand) {
 // Floats beside the tiles of a network. `scale`: what the sums of layer i are multiplied by before
 // the bias is added (1 unless weights or activations are scaled by powers of two; the biases here
 // and the value's weights are scaled to match).
-struct NetworkConstants {
+struct alignas(16) NetworkConstants {
   float bias1[kHidden];
   float bias2[2 * kStream];  // value stream, advantage stream
   float value[kStream];      // the value's last weights
@@ -108,7 +135,7 @@ struct NetworkConstants {
   float value_bias;
   float scale[4];
 };
-struct CuriosityConstants {
+struct alignas(16) CuriosityConstants {
   float bias0[3][64];  // by category
   float bias1[32];
   float scale[2];

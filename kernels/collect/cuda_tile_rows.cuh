@@ -40,9 +40,13 @@ __device__ __forceinline__ void LoadConstants(const std::byte* from, Constants& 
 template <int kRows>
 struct SlotMemory {
   SlotState slots[kRows];
-  float4 current[kRows];  // bar as bits, portfolio features
+  // Before a pass bar as bits and portfolio features; through it prices of the step's bar.
+  float4 current[kRows];
+  // Where a fresh episode would start; the highest bit: the bar after the step's is a last one.
+  uint32_t starts[kRows];
   float mask[tile::kOutputs];
 };
+inline constexpr uint32_t kNextIsLast = 0x80000000u;
 
 __device__ __forceinline__ void WriteQ(const LaunchArguments& launch, const TileQ& q, int r,
                                        uint32_t slot, uint32_t step, bool active, int quad) {
@@ -94,14 +98,27 @@ __device__ __forceinline__ void BeginSlots(const LaunchArguments& launch, SlotMe
       make_float4(__uint_as_float(bar), portfolio[0], portfolio[1], portfolio[2]);
 }
 
-// The present states; what the step may read next begins to travel to the L2 cache.
+// The present states. What the rules will read of the market is read here as well, so that its way
+// is one with the states'; what the next step may read begins to travel to the L2 cache.
 template <Operand kOperand, int kRows>
 __device__ __forceinline__ StateFragment<kOperand> PresentStates(const LaunchArguments& launch,
-                                                                 const SlotMemory<kRows>& shared,
+                                                                 SlotMemory<kRows>& shared,
                                                                  float state_scale,
                                                                  uint32_t first_slot) {
   const SlotPlace place = PlaceIn(launch, first_slot);
   const MarketView& market = launch.market.view;
+  float4 prices;
+  uint32_t start = 0;
+  bool next_is_last = false;
+  if (place.ruled) {
+    const SlotState& slot = shared.slots[place.mine];
+    const uint32_t bar = slot.bar;
+    prices = *reinterpret_cast<const float4*>(market.targets + 4 * static_cast<size_t>(bar));
+    next_is_last = IsLastBar(market, bar + 1);
+    start = StartBar(market, NextRandom(NextRandom(NextRandom(slot.rng))));
+    PrefetchState<kOperand>(launch.market, static_cast<size_t>(bar) + 1);
+    PrefetchL2(market.targets + 4 * (static_cast<size_t>(bar) + 1));
+  }
   const auto row = [&](int r) {
     const float4 now = shared.current[place.low + 8 * r];
     const float portfolio[kPortfolioFeatures] = {now.y, now.z, now.w};
@@ -110,15 +127,14 @@ __device__ __forceinline__ StateFragment<kOperand> PresentStates(const LaunchArg
   const StateRow<kOperand> low = row(0);
   const StateRow<kOperand> high = row(1);
   if (place.ruled) {
-    const SlotState& slot = shared.slots[place.mine];
-    const uint32_t draw = NextRandom(NextRandom(NextRandom(slot.rng)));
-    const uint32_t start =
-        market.begin +
-        static_cast<uint32_t>((static_cast<uint64_t>(draw) * (market.end - market.begin)) >> 32);
-    PrefetchState<kOperand>(launch.market, slot.bar + 1);
     PrefetchState<kOperand>(launch.market, start);
     PrefetchL2(market.targets + 4 * static_cast<size_t>(start));
     PrefetchL2(market.last + start);
+  }
+  __syncwarp();
+  if (place.ruled) {
+    shared.current[place.mine] = prices;
+    shared.starts[place.mine] = start | (next_is_last ? kNextIsLast : 0);
   }
   return FragmentOf<kOperand>(low, high, state_scale);
 }
@@ -161,7 +177,15 @@ __device__ __forceinline__ void StepSlots(const LaunchArguments& launch, SlotMem
   StepRecord record;
   float portfolio[kPortfolioFeatures] = {1.0f, 0.0f, 0.0f};
   if (active) {
-    record = StepSlot(launch.rules, launch.market.view, choice, step, slot);
+    const float4 prices = shared.current[place.mine];
+    const uint32_t start = shared.starts[place.mine];
+    const StepBar bar = {prices.x, prices.y, prices.z, prices.w, (start & kNextIsLast) != 0};
+    SlotRegisters<SlotWindow> registers(slot, SlotWindow{slot.category_window});
+    record = AdvanceSlot(
+        launch.rules, bar, StartStep(launch.rules, bar, registers), choice,
+        TermsOf(launch.rules, choice.action), step,
+        [start](uint32_t) { return start & ~kNextIsLast; }, registers);
+    registers.Store(slot);
     // next_close is the next bar's close bit for bit, so s' is the next step's state as well.
     if ((record.flags & (kFlagTerminated | kFlagTruncated)) == 0) {
 #pragma unroll
@@ -266,6 +290,67 @@ __device__ __forceinline__ void CuriosityError(const LaunchArguments& launch,
       }
     }
     error[r] = QuadSum(sum) / 32.0f;
+  }
+}
+
+// Shared memory for `kRows` finished rows: what is known before the network's pass waits here,
+// registers are short in it.
+template <int kRows>
+struct FinishMemory {
+  float mask[tile::kOutputs];
+  float error[kRows];     // of the curiosity model
+  int16_t action[kRows];  // double DQN: the online network's
+};
+
+// Rows first …, 16 a warp. `next`: their bars, replaced by those of the rows from `after` on.
+// `predict(state, category, out)` gives the sums of the curiosity model's last layer and its
+// constants, `pass(network, state)` Q of the target (0) or the online (1) network.
+template <Operand kOperand, int kRows, typename Predict, typename Pass>
+__device__ __forceinline__ void FinishTile(const LaunchArguments& launch,
+                                           FinishMemory<kRows>& shared, float state_scale,
+                                           uint64_t first, uint64_t after, RowBars& next,
+                                           bool curious, const Predict& predict, const Pass& pass) {
+  const int quad = threadIdx.x % 4;
+  const int low = threadIdx.x / 32 * 16 + threadIdx.x % 32 / 4;
+  const BatchView& view = launch.rows;
+  const RowBars bars = next;
+  next = BarsFrom(launch, after);
+  if (curious) {
+    const auto state = StateOf<kOperand>(launch, bars, first, 0, view.portfolio, state_scale, quad);
+    const int category[2] = {CategoryOf(view.action[RowOf(launch, first, 0)]),
+                             CategoryOf(view.action[RowOf(launch, first, 1)])};
+    float out[16];
+    const tile::CuriosityConstants* constants = predict(state, category, out);
+    float error[2];
+    CuriosityError(launch, *constants, out, bars, first, quad, error);
+    if (quad < 2) shared.error[low + 8 * quad] = quad == 0 ? error[0] : error[1];
+  }
+  PrefetchRows<kOperand>(launch, next, after, quad);
+  const bool is_double = launch.rules.settings.double_dqn;
+  // One copy of the pass in the code: first the online network where double DQN asks for it.
+#pragma unroll 1
+  for (int network = is_double ? 1 : 0; network >= 0; --network) {
+    const auto state =
+        StateOf<kOperand>(launch, bars, first, 1, view.next_portfolio, state_scale, quad);
+    const TileQ q = pass(network, state);
+    float next_q[2];
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      if (network == 1 || !is_double) {
+        const Greedy greedy = QuadGreedy(q, r, shared.mask, launch.allowed, quad);
+        if (network == 1 && quad == 0) shared.action[low + 8 * r] = greedy.action;
+        next_q[r] = q.base[r] + greedy.advantage;
+      } else {
+        next_q[r] = q.base[r] + QuadAdvantage(q, r, shared.action[low + 8 * r], quad);
+      }
+    }
+    if (network == 1) continue;
+    const int mine = low + 8 * (quad & 1);
+    const uint64_t row = first + mine;
+    if (quad < 2 && row < static_cast<uint64_t>(launch.episodes) * launch.steps) {
+      FinishRow(launch, row, view.flags[row], launch.scratch[row],
+                quad == 0 ? next_q[0] : next_q[1], curious ? shared.error[mine] : 0.0f, curious);
+    }
   }
 }
 

@@ -56,7 +56,7 @@ __global__ void __launch_bounds__(TileThreads<kGroups>(), 1)
     // With constants at a known address the compiler runs out of registers for tf32's products and
     // makes them wait for one another.
     int zero = 0;
-    if constexpr (kOperand == Operand::kTf32) asm volatile("mov.u32 %0, 0;" : "=r"(zero));
+    if constexpr (kOperand != Operand::kFp16) asm volatile("mov.u32 %0, 0;" : "=r"(zero));
     const tile::NetworkConstants& constants = (&shared.constants)[zero];
     for (uint32_t t = blockIdx.x; t < tiles; t += gridDim.x) {
       RunSlots<kOperand>(

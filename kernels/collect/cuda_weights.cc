@@ -106,10 +106,11 @@ BiasLayout BiasesOf(const Architecture& architecture, WeightsKind kind) {
   return at;
 }
 
-WeightsLayout LayOutWeights(const Architecture& architecture, WeightsKind kind,
-                            Precision precision) {
+WeightsLayout LayOutWeights(const Architecture& architecture, WeightsKind kind, Precision precision,
+                            TileForm form) {
   WeightsLayout layout;
   layout.kind = kind;
+  layout.form = form;
   layout.architecture = architecture;
   size_t offset = 0;
   const auto take = [&](size_t bytes) {
@@ -142,7 +143,7 @@ WeightsLayout LayOutWeights(const Architecture& architecture, WeightsKind kind,
       const auto place = static_cast<size_t>(operand);
       layout.has_tile[place] = true;
       layout.tile[place] = take(TileImageBytes(kind, operand));
-      if (kind == WeightsKind::kOnline) {
+      if (kind == WeightsKind::kOnline && form == TileForm::kSwizzled) {
         layout.resident[place] = take(resident::ImageBytes(operand));
       }
     }
@@ -175,8 +176,8 @@ std::vector<std::byte> BuildWeightsImage(const WeightsLayout& layout, const Para
        {tile::Operand::kFp16, tile::Operand::kTf32, tile::Operand::kSplit}) {
     const auto place = static_cast<size_t>(operand);
     if (!layout.has_tile[place]) continue;
-    WriteTileImage(parameters, operand, states, image.data() + layout.tile[place]);
-    if (layout.kind != WeightsKind::kOnline) continue;
+    WriteTileImage(parameters, operand, layout.form, states, image.data() + layout.tile[place]);
+    if (layout.kind != WeightsKind::kOnline || layout.form != TileForm::kSwizzled) continue;
     resident::WriteImage(
         operand, static_cast<int>(parameters.architecture.features),
         [&](int matrix, int output, int input) {

@@ -10,6 +10,7 @@
 
 #include "kernels/collect/collector.h"
 #include "kernels/collect/cuda_range.h"
+#include "kernels/collect/cuda_tile_image.h"
 #include "kernels/nn/network.h"
 
 namespace vixen::kernels {
@@ -33,6 +34,7 @@ struct WeightsLayout {
   // Tile images (cuda_tile_image.h), by tile::Operand; only those that the precision may need.
   size_t tile[3] = {0, 0, 0};
   bool has_tile[3] = {false, false, false};
+  TileForm form = TileForm::kSwizzled;
   // The online network's images for the resident kernel, likewise.
   size_t resident[3] = {0, 0, 0};
   bool has_images = false;
@@ -52,7 +54,8 @@ struct BiasLayout {
 
 BiasLayout BiasesOf(const Architecture& architecture, WeightsKind kind);
 WeightsLayout LayOutWeights(const Architecture& architecture, WeightsKind kind,
-                            Precision precision = Precision::kAuto);
+                            Precision precision = Precision::kAuto,
+                            TileForm form = TileForm::kSwizzled);
 
 // The whole image. Values beyond fp16's range become ±65,504 in its fp16 parts: the range
 // (cuda_range.h) says whether they may be used. `states`: what the launches' states stay within.

@@ -89,7 +89,7 @@ TEST(CudaTileImage, SplitsAWeightIntoPartsThatAddUpToIt) {
   }
   std::vector<std::byte> image(TileImageBytes(parameters.kind, tile::Operand::kSplit));
   const StateRange states;
-  WriteTileImage(parameters, tile::Operand::kSplit, states, image.data());
+  WriteTileImage(parameters, tile::Operand::kSplit, TileForm::kSwizzled, states, image.data());
   // Layer 1, neuron 0, inputs 0 … 31: behind layer 0 of the first 32 neurons.
   const size_t tile_begin = tile::Layer0Bytes(tile::Operand::kSplit, 32);
   for (uint32_t k = 0; k < 32; ++k) {
@@ -98,6 +98,22 @@ TEST(CudaTileImage, SplitsAWeightIntoPartsThatAddUpToIt) {
     const double weight = parameters.values[layers[1].weight_offset + k];
     const double scale = std::ldexp(1.0, SplitExponent(0.124));
     EXPECT_NEAR((high + low) / scale, weight, std::ldexp(weight, -22)) << k;
+  }
+}
+
+TEST(CudaTileImage, HoldsTheSameWeightsAsFragments) {
+  const Parameters parameters = Numbered(WeightsKind::kTarget);
+  for (const tile::Operand operand : {tile::Operand::kFp16, tile::Operand::kSplit}) {
+    double sums[2] = {0, 0};
+    for (const TileForm form : {TileForm::kSwizzled, TileForm::kFragments}) {
+      std::vector<std::byte> image(TileImageBytes(parameters.kind, operand));
+      WriteTileImage(parameters, operand, form, StateRange(), image.data());
+      for (size_t i = 0; i < tile::PassBytes(operand); i += 2) {
+        sums[static_cast<size_t>(form)] += HalfAt(image, i);
+      }
+    }
+    EXPECT_EQ(sums[0], sums[1]);
+    EXPECT_NE(sums[0], 0);
   }
 }
 
@@ -173,7 +189,8 @@ CollectorOptions OptionsOf(uint32_t episodes, Precision precision) {
   options.precision = precision;
   return options;
 }
-constexpr CudaLimits kHopper = {90, true, 1056};
+constexpr CudaLimits kHopper = {90, true, true, 1056};
+constexpr CudaLimits kAda = {89, false, true, 0};
 
 TEST(CudaChoice, TakesTheAlgorithmThatTheEpisodesAllow) {
   const auto few = ChooseAlgorithm(OptionsOf(128, Precision::kAuto), CudaAlgorithm::kAuto, kHopper);
@@ -190,8 +207,8 @@ TEST(CudaChoice, FallsBackToSteppedAndSaysWhy) {
   const auto widths = ChooseAlgorithm(wide, CudaAlgorithm::kAuto, kHopper);
   EXPECT_EQ(widths->algorithm, CudaAlgorithm::kStepped);
   EXPECT_NE(widths->reason.find("512"), std::string::npos);
-  const auto card =
-      ChooseAlgorithm(OptionsOf(128, Precision::kAuto), CudaAlgorithm::kAuto, {75, false, 0});
+  const auto card = ChooseAlgorithm(OptionsOf(128, Precision::kAuto), CudaAlgorithm::kAuto,
+                                    {75, false, false, 0});
   EXPECT_EQ(card->algorithm, CudaAlgorithm::kStepped);
   EXPECT_NE(card->reason.find("sm_75"), std::string::npos);
   const auto forced = ChooseAlgorithm(wide, CudaAlgorithm::kTiled, kHopper);
@@ -202,19 +219,32 @@ TEST(CudaChoice, FallsBackToSteppedAndSaysWhy) {
   EXPECT_NE(above.status().message().find("1056"), std::string::npos);
 }
 
+TEST(CudaChoice, TakesTilesWithoutWgmmaBeforeHopper) {
+  for (const CudaAlgorithm wanted : {CudaAlgorithm::kAuto, CudaAlgorithm::kTiled}) {
+    const auto choice = ChooseAlgorithm(OptionsOf(128, Precision::kTf32), wanted, kAda);
+    EXPECT_EQ(choice->algorithm, CudaAlgorithm::kTiledMma);
+  }
+  const auto resident =
+      ChooseAlgorithm(OptionsOf(128, Precision::kTf32), CudaAlgorithm::kResident, kAda);
+  EXPECT_NE(resident.status().message().find("sm_89"), std::string::npos);
+  const AlgorithmChoice started = {CudaAlgorithm::kTiledMma, ""};
+  EXPECT_EQ(ChooseLaunch(started, Precision::kAuto, {false, true, true}).algorithm,
+            CudaAlgorithm::kTiledMma);
+}
+
 TEST(CudaChoice, LeavesFp16WhenTheWeightsDoNotFit) {
   const AlgorithmChoice started = {CudaAlgorithm::kResident, "few episodes"};
   const WeightsFit wide = {false, true, true};
-  const LaunchChoice automatic = ChooseLaunch(started, Precision::kAuto, wide, kHopper);
+  const LaunchChoice automatic = ChooseLaunch(started, Precision::kAuto, wide);
   EXPECT_EQ(automatic.algorithm, CudaAlgorithm::kTiled);
   EXPECT_EQ(automatic.precision, Precision::kTf32);
   EXPECT_NE(automatic.reason.find("fp16"), std::string::npos);
-  const LaunchChoice half = ChooseLaunch(started, Precision::kFp16, wide, kHopper);
+  const LaunchChoice half = ChooseLaunch(started, Precision::kFp16, wide);
   EXPECT_EQ(half.algorithm, CudaAlgorithm::kStepped);
   EXPECT_EQ(half.precision, Precision::kFp16);
-  const LaunchChoice full = ChooseLaunch(started, Precision::kFp32, {false, true, false}, kHopper);
+  const LaunchChoice full = ChooseLaunch(started, Precision::kFp32, {false, true, false});
   EXPECT_EQ(full.algorithm, CudaAlgorithm::kStepped);
-  const LaunchChoice fits = ChooseLaunch(started, Precision::kAuto, {}, kHopper);
+  const LaunchChoice fits = ChooseLaunch(started, Precision::kAuto, {});
   EXPECT_EQ(fits.algorithm, CudaAlgorithm::kResident);
   EXPECT_EQ(fits.reason, "few episodes");
 }

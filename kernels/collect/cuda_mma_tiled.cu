@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/collect/cuda_mma_tiled.h"
+
+#include <algorithm>
+
+// Builds for cards with wgmma hold this code as well, so that it can be forced there.
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+#define VIXEN_HAS_MMA 1
+#include "kernels/collect/cuda_mma_tile.cuh"
+#include "kernels/collect/cuda_tile_rows.cuh"
+#else
+#define VIXEN_HAS_MMA 0
+#endif
+
+namespace vixen::kernels {
+namespace {
+
+using tile::Operand;
+
+#if VIXEN_HAS_MMA
+
+constexpr size_t kMostShared = 99 * 1024;  // of sm_86 and sm_89
+
+struct SequenceMemory {
+  MmaMemory stream;
+  tile::NetworkConstants constants;
+  SlotMemory<kMmaRows> slots;
+};
+static_assert(sizeof(SequenceMemory) <= kMostShared);
+
+struct BatchMemory {
+  MmaMemory stream;
+  tile::NetworkConstants constants[2];  // target, online
+  tile::CuriosityConstants curiosity;
+  FinishMemory<kMmaRows> rows;
+};
+static_assert(sizeof(BatchMemory) <= kMostShared);
+
+// Grid: persistent; a block takes tiles of 128 slots and runs each to its last step.
+template <Operand kOperand>
+__global__ void __launch_bounds__(32 * kMmaWarps, 1)
+    MmaSequenceKernel(const __grid_constant__ LaunchArguments launch, const TileNetwork network,
+                      const float state_scale) {
+  extern __shared__ __align__(128) std::byte memory[];
+  auto& shared = *reinterpret_cast<SequenceMemory*>(memory);
+  LoadConstants(network.constants, shared.constants);
+  FillMask(shared.slots.mask, launch.allowed);
+  if (threadIdx.x == 0) {
+    int count = 0;
+    PlanNetwork<kOperand>(shared.stream.plan, count, network.image);
+  }
+  __syncthreads();
+  MmaStream stream{&shared.stream, NetworkStages<kOperand>()};
+  stream.Start();
+  const uint32_t tiles = (launch.episodes + kMmaRows - 1) / kMmaRows;
+  for (uint32_t t = blockIdx.x; t < tiles; t += gridDim.x) {
+    RunSlots<kOperand>(launch, shared.slots, state_scale, t * kMmaRows,
+                       [&](const StateFragment<kOperand>& state) {
+                         return MmaNetworkPass<kOperand>(stream, shared.constants, state);
+                       });
+  }
+  WaitCopies();
+}
+
+// Grid: persistent; a block takes 128 rows at a time.
+template <Operand kOperand>
+__global__ void __launch_bounds__(32 * kMmaWarps, 1)
+    MmaBatchKernel(const __grid_constant__ LaunchArguments launch, const TilePolicy policy) {
+  extern __shared__ __align__(128) std::byte memory[];
+  auto& shared = *reinterpret_cast<BatchMemory*>(memory);
+  const bool curious = policy.curiosity.image != nullptr;
+  const bool is_double = launch.rules.settings.double_dqn;
+  LoadConstants(policy.target.constants, shared.constants[0]);
+  LoadConstants(policy.online.constants, shared.constants[1]);
+  if (curious) LoadConstants(policy.curiosity.constants, shared.curiosity);
+  FillMask(shared.rows.mask, launch.allowed);
+  const int stages = (curious ? 2 : 0) + (is_double ? 2 : 1) * NetworkStages<kOperand>();
+  if (threadIdx.x == 0) {
+    int count = 0;
+    if (curious) PlanCuriosity<kOperand>(shared.stream.plan, count, policy.curiosity.image);
+    if (is_double) PlanNetwork<kOperand>(shared.stream.plan, count, policy.online.image);
+    PlanNetwork<kOperand>(shared.stream.plan, count, policy.target.image);
+  }
+  __syncthreads();
+  MmaStream stream{&shared.stream, stages};
+  stream.Start();
+  const uint64_t rows = static_cast<uint64_t>(launch.episodes) * launch.steps;
+  const uint64_t tiles = (rows + kMmaRows - 1) / kMmaRows;
+  RowBars next = BarsFrom(launch, static_cast<uint64_t>(blockIdx.x) * kMmaRows);
+  for (uint64_t t = blockIdx.x; t < tiles; t += gridDim.x) {
+    FinishTile<kOperand>(
+        launch, shared.rows, policy.state_scale, t * kMmaRows, (t + gridDim.x) * kMmaRows, next,
+        curious,
+        [&](const StateFragment<kOperand>& state, const int(&category)[2], float(&out)[16]) {
+          MmaCuriosityPass<kOperand>(stream, shared.curiosity, state, category, out);
+          return &shared.curiosity;
+        },
+        [&](int network, const StateFragment<kOperand>& state) {
+          return MmaNetworkPass<kOperand>(stream, shared.constants[network], state);
+        });
+  }
+  WaitCopies();
+}
+
+#else
+
+// The device code of other targets: never launched there (MmaTiledRuns).
+struct SequenceMemory {};
+struct BatchMemory {};
+constexpr int kMmaWarps = 8;
+constexpr int kMmaRows = 128;
+template <Operand kOperand>
+__global__ void MmaSequenceKernel(const __grid_constant__ LaunchArguments, const TileNetwork,
+                                  const float) {}
+template <Operand kOperand>
+__global__ void MmaBatchKernel(const __grid_constant__ LaunchArguments, const TilePolicy) {}
+
+#endif
+
+template <Operand kOperand>
+cudaError_t EnqueueSequence(const LaunchArguments& launch, const TilePolicy& policy,
+                            uint32_t blocks, cudaStream_t stream) {
+  constexpr int kBytes = sizeof(SequenceMemory);
+  const auto kernel = MmaSequenceKernel<kOperand>;
+  const cudaError_t error =
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
+  if (error != cudaSuccess) return error;
+  const uint32_t grid = std::min((launch.episodes + kMmaRows - 1) / kMmaRows, blocks);
+  kernel<<<grid, 32 * kMmaWarps, kBytes, stream>>>(launch, policy.online, policy.state_scale);
+  return cudaGetLastError();
+}
+
+template <Operand kOperand>
+cudaError_t EnqueueBatch(const LaunchArguments& launch, const TilePolicy& policy, uint32_t blocks,
+                         cudaStream_t stream) {
+  constexpr int kBytes = sizeof(BatchMemory);
+  const auto kernel = MmaBatchKernel<kOperand>;
+  const cudaError_t error =
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
+  if (error != cudaSuccess) return error;
+  const uint64_t tiles =
+      (static_cast<uint64_t>(launch.episodes) * launch.steps + kMmaRows - 1) / kMmaRows;
+  const auto grid = static_cast<unsigned>(std::min<uint64_t>(tiles, blocks));
+  kernel<<<grid, 32 * kMmaWarps, kBytes, stream>>>(launch, policy);
+  return cudaGetLastError();
+}
+
+}  // namespace
+
+bool MmaTiledRuns(int capability) { return capability >= 80 && capability <= 90; }
+
+cudaError_t EnqueueMmaSequence(const LaunchArguments& launch, const TilePolicy& policy,
+                               int multiprocessors, cudaStream_t stream) {
+  const auto blocks = static_cast<uint32_t>(multiprocessors);
+  switch (policy.operand) {
+    case Operand::kFp16:
+      return EnqueueSequence<Operand::kFp16>(launch, policy, blocks, stream);
+    case Operand::kTf32:
+      return EnqueueSequence<Operand::kTf32>(launch, policy, blocks, stream);
+    case Operand::kSplit:
+      return EnqueueSequence<Operand::kSplit>(launch, policy, blocks, stream);
+  }
+  return cudaErrorInvalidValue;
+}
+
+cudaError_t EnqueueMmaBatch(const LaunchArguments& launch, const TilePolicy& policy,
+                            int multiprocessors, cudaStream_t stream) {
+  const auto blocks = static_cast<uint32_t>(multiprocessors);
+  switch (policy.operand) {
+    case Operand::kFp16:
+      return EnqueueBatch<Operand::kFp16>(launch, policy, blocks, stream);
+    case Operand::kTf32:
+      return EnqueueBatch<Operand::kTf32>(launch, policy, blocks, stream);
+    case Operand::kSplit:
+      return EnqueueBatch<Operand::kSplit>(launch, policy, blocks, stream);
+  }
+  return cudaErrorInvalidValue;
+}
+
+}  // namespace vixen::kernels
