@@ -27,8 +27,9 @@ if [ $quick = no ]; then
   lap "clang-tidy"
   "$VIXEN_ROOT/scripts/lint.sh" --tidy
   if command -v nvcc >/dev/null || [ -x /usr/local/cuda/bin/nvcc ]; then
-    lap "CUDA compilation"
-    "$VIXEN_ROOT/scripts/build.sh" cuda kernels_cuda_check
+    lap "CUDA: compilation for every architecture, host tests"
+    "$VIXEN_ROOT/scripts/build.sh" cuda cuda_host_tests
+    ctest --preset cuda -L cuda_host
   else
     say "CUDA compilation skipped: there is no nvcc on this machine"
   fi
