@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/collect/cuda_resident.h"
 
+#include <type_traits>
+
+#include "kernels/collect/cuda_resident_image.h"
+
 #if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
 #define VIXEN_RESIDENT 1
 #include "kernels/collect/cuda_resident_matrix.cuh"
@@ -29,15 +33,10 @@ constexpr int kStreamBias = 512;
 constexpr int kAdvantageBias = 896;
 constexpr int kValueBias = 944;
 
-template <Operand kOperand, int kEpisodes>
+template <typename F>
 struct Shared {
-  ResidentMemory<kOperand, kEpisodes> network;
-  SpeculativeMemory speculation;
-};
-template <Operand kOperand>
-struct Shared<kOperand, kMostEpisodes> {
-  ResidentMemory<kOperand, kMostEpisodes> network;
-  RulesMemory rules;
+  ResidentMemory<F> network;
+  std::conditional_t<F::kEpisodes == 1, SpeculativeMemory, RulesMemory> rules;
 };
 
 __device__ void CopyFragment(const std::byte* image, size_t offset, int planes, uint4* to,
@@ -47,10 +46,11 @@ __device__ void CopyFragment(const std::byte* image, size_t offset, int planes, 
 }
 
 // The parts of the network that stay in shared memory; everything else becomes zero.
-template <Operand kOperand, int kEpisodes>
+template <typename F>
 __device__ void LoadNetwork(const std::byte* image, const float* biases, int rank,
-                            ResidentMemory<kOperand, kEpisodes>& memory) {
-  using Memory = ResidentMemory<kOperand, kEpisodes>;
+                            ResidentMemory<F>& memory) {
+  using Memory = ResidentMemory<F>;
+  constexpr Operand kOperand = F::kOperand;
   constexpr size_t kBytes = FragmentBytes(kOperand);
   constexpr int kPlanes = Memory::kPlanes;
   const int lane = threadIdx.x % 32;
@@ -61,7 +61,7 @@ __device__ void LoadNetwork(const std::byte* image, const float* biases, int ran
   }
   if constexpr (Memory::kShared2 > 0) {
     for (int i = warp; i < kWarps * Memory::kShared2; i += kWarpCount) {
-      const int group = i % Memory::kShared2 + kRegisterGroups2<kOperand, kEpisodes>;
+      const int group = i % Memory::kShared2 + F::kRegisterGroups2;
       CopyFragment(image, Fragment2(rank, i / Memory::kShared2, group) * kBytes, kPlanes,
                    &memory.layer2[0][0][0][0] + 32 * kPlanes * i, lane);
     }
@@ -95,20 +95,20 @@ __device__ void LoadNetwork(const std::byte* image, const float* biases, int ran
     for (int which = 0; which < 3; ++which) memory.arrived(which).Start();
     FenceBarrierStart();
     for (int which = 0; which < 3; ++which) {
-      memory.arrived(which).Expect(ArrivingBytes<kOperand, kEpisodes>(which));
+      memory.arrived(which).Expect(ArrivingBytes<F>(which));
     }
   }
 }
 
 // Grid: an even number of blocks in clusters of two; a block has `per_block` slots, the last blocks
 // fewer or none. Warps 0 … 7 multiply, the others help.
-template <Operand kOperand, int kEpisodes>
+template <typename F>
 __global__ void __launch_bounds__(kThreads, 1)
     ResidentKernel(const __grid_constant__ LaunchArguments launch, const std::byte* image,
                    const float* biases, const uint32_t per_block) {
   extern __shared__ __align__(1024) std::byte dynamic[];
   const uint32_t base = Kept(SharedAddress(dynamic));
-  auto& shared = *static_cast<Shared<kOperand, kEpisodes>*>(__cvta_shared_to_generic(base));
+  auto& shared = *static_cast<Shared<F>*>(__cvta_shared_to_generic(base));
   auto& memory = shared.network;
   const uint32_t thread = Kept(threadIdx.x);
   const int lane = thread % 32;
@@ -122,32 +122,30 @@ __global__ void __launch_bounds__(kThreads, 1)
   if (warp < kWarps) {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kMatrixRegisters));
     const uint32_t to_other = Kept(InBlock(base, rank ^ 1) - base);
-    MatrixWarp<kOperand, kEpisodes> matrix(memory, image, rank, to_other, warp, lane);
+    MatrixWarp<F> matrix(memory, image, rank, to_other, warp, lane);
     SyncBlock();    // the first state is there
     SyncCluster();  // and the other block
     matrix.Run(launch.steps);
   } else {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kHelperRegisters));
     const int helper = warp - kWarps;
-    if constexpr (kEpisodes == 1) {
+    if constexpr (F::kEpisodes == 1) {
       if (helper == kCategories) {
-        Speculation::Start(launch, memory, shared.speculation, first_slot, lane);
+        Speculation::Start(launch, memory, shared.rules, first_slot, lane);
         const SlotState& slot = launch.slots[episodes > 0 ? first_slot : 0];
         if (lane < 16) {
-          PutFeatures<kOperand>(memory.state[0][0], lane,
-                                LoadFeatures(launch.market, slot.bar, lane));
+          PutFeatures(memory, 0, 0, lane, LoadFeatures(launch.market, slot.bar, lane));
         }
       }
       SyncBlock();
       SyncCluster();
       if (helper < kCategories) {
-        RunSpeculator(launch, memory, shared.speculation, helper, lane);
+        RunSpeculator(launch, memory, shared.rules, helper, lane);
       } else {
-        RunCarrier<kOperand>(launch, memory, shared.speculation, first_slot, lane);
+        RunCarrier(launch, memory, shared.rules, first_slot, lane);
       }
     } else {
-      RulesWarp<kOperand, ResidentMemory<kOperand, kEpisodes>> rules(
-          launch, memory, shared.rules, first_slot, episodes, helper, lane);
+      RulesWarp<F> rules(launch, memory, shared.rules, first_slot, episodes, helper, lane);
       rules.PutFirstStates();
       SyncBlock();
       SyncCluster();
@@ -160,9 +158,13 @@ __global__ void __launch_bounds__(kThreads, 1)
 #else
 
 // The device code of other targets: never launched there (ResidentBlocks).
-template <Operand kOperand, int kEpisodes>
+template <Operand, int kEpisodesOf, int>
+struct Form {
+  static constexpr int kEpisodes = kEpisodesOf;
+};
+template <typename F>
 struct Shared {};
-template <Operand kOperand, int kEpisodes>
+template <typename F>
 __global__ void ResidentKernel(const __grid_constant__ LaunchArguments, const std::byte*,
                                const float*, const uint32_t) {}
 
@@ -186,12 +188,12 @@ struct ClusterLaunch {
   }
 };
 
-template <Operand kOperand, int kEpisodes>
+template <typename F>
 cudaError_t Enqueue(const LaunchArguments& launch, const std::byte* image, const float* biases,
                     uint32_t per_block, cudaStream_t stream) {
-  constexpr int kBytes = sizeof(Shared<kOperand, kEpisodes>);
+  constexpr int kBytes = sizeof(Shared<F>);
   static_assert(kBytes <= 232'448);
-  const auto kernel = ResidentKernel<kOperand, kEpisodes>;
+  const auto kernel = ResidentKernel<F>;
   const cudaError_t error =
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
   if (error != cudaSuccess) return error;
@@ -202,8 +204,9 @@ cudaError_t Enqueue(const LaunchArguments& launch, const std::byte* image, const
 
 template <Operand kOperand>
 uint32_t BlocksOf() {
-  constexpr int kBytes = sizeof(Shared<kOperand, kMostEpisodes>);
-  const auto kernel = ResidentKernel<kOperand, kMostEpisodes>;
+  using F = Form<kOperand, kMostEpisodes, 1>;
+  constexpr int kBytes = sizeof(Shared<F>);
+  const auto kernel = ResidentKernel<F>;
   const ClusterLaunch cluster(2, kBytes, nullptr);
   int clusters = 0;
   if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes) !=
@@ -215,13 +218,24 @@ uint32_t BlocksOf() {
   return 2 * static_cast<uint32_t>(clusters);
 }
 
+// One episode a block leaves six of a product's eight columns free: two of them take the low halves
+// of the activations, which makes split products two instead of three, and tf32 one of fp16 whose
+// weights have tf32's 11 significant bits and whose activations have 22.
 template <Operand kOperand>
 cudaError_t EnqueueFor(const LaunchArguments& launch, const std::byte* image, const float* biases,
                        uint32_t blocks, cudaStream_t stream) {
   const uint32_t per_block = (launch.episodes + blocks - 1) / blocks;
-  return per_block == 1
-             ? Enqueue<kOperand, 1>(launch, image, biases, 1, stream)
-             : Enqueue<kOperand, kMostEpisodes>(launch, image, biases, per_block, stream);
+  if (per_block > 1) {
+    return Enqueue<Form<kOperand, kMostEpisodes, 1>>(launch, image, biases, per_block, stream);
+  }
+  if constexpr (kOperand == Operand::kFp16) {
+    return Enqueue<Form<kOperand, 1, 1>>(launch, image, biases, 1, stream);
+  } else if constexpr (kOperand == Operand::kTf32) {
+    return Enqueue<Form<Operand::kFp16, 1, 2>>(launch, image + HalvesOffset(kOperand), biases, 1,
+                                               stream);
+  } else {
+    return Enqueue<Form<kOperand, 1, 2>>(launch, image, biases, 1, stream);
+  }
 }
 
 }  // namespace

@@ -63,6 +63,9 @@ void WriteFragment(tile::Operand operand, int index, const Weight& weight, std::
 }  // namespace
 
 void WriteImage(tile::Operand operand, int features, const WeightSource& weight, std::byte* out) {
+  if (operand == tile::Operand::kTf32) {
+    WriteImage(tile::Operand::kFp16, features, weight, out + HalvesOffset(operand));
+  }
   const auto fragment = [&](int index, const auto& source) {
     WriteFragment(operand, index, source, out);
   };

@@ -66,8 +66,14 @@ VIXEN_HOST_DEVICE constexpr int StreamRow(int rank, int i) {
 VIXEN_HOST_DEVICE constexpr size_t PortfolioOffset(tile::Operand operand) {
   return kFragments * FragmentBytes(operand);
 }
-VIXEN_HOST_DEVICE constexpr size_t ImageBytes(tile::Operand operand) {
+// tf32 has a second image behind its own, that of fp16: weights of 11 significant bits either way,
+// for the kernel that splits activations in two fp16.
+VIXEN_HOST_DEVICE constexpr size_t HalvesOffset(tile::Operand operand) {
   return PortfolioOffset(operand) + tile::kHidden * 16;
+}
+VIXEN_HOST_DEVICE constexpr size_t ImageBytes(tile::Operand operand) {
+  return HalvesOffset(operand) +
+         (operand == tile::Operand::kTf32 ? HalvesOffset(tile::Operand::kFp16) : 0);
 }
 
 // Weight [output, input] of layer 0, of layer 1, of the streams side by side, of the advantage's

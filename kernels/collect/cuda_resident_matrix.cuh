@@ -5,16 +5,20 @@
 // depend on what a barrier waits for is read before it.
 #pragma once
 
+#include <type_traits>
+
 #include "kernels/collect/cuda_resident_memory.cuh"
 
 namespace vixen::kernels::resident {
 
-template <Operand kOperand, int kEpisodes>
+template <typename F>
 class MatrixWarp {
  public:
-  using Memory = ResidentMemory<kOperand, kEpisodes>;
+  using Memory = ResidentMemory<F>;
+  static constexpr Operand kOperand = F::kOperand;
+  static constexpr int kEpisodes = F::kEpisodes;
+  static constexpr int kParts = F::kParts;
   static constexpr int kTiles = kEpisodes == 1 ? 1 : 2;  // of 8 rows
-  static_assert(kEpisodes == 1 || kEpisodes == 8);
 
   // `to_other`: from an address in this block's shared memory to the same place in the other's.
   __device__ MatrixWarp(Memory& memory, const std::byte* image, uint32_t rank, uint32_t to_other,
@@ -33,7 +37,7 @@ class MatrixWarp {
 #pragma unroll
     for (int i = 0; i < kGroups1; ++i) layer1_[i].Load(source(Fragment1(rank, warp, i)), lane);
 #pragma unroll
-    for (int i = 0; i < kRegisterGroups2<kOperand, kEpisodes>; ++i) {
+    for (int i = 0; i < F::kRegisterGroups2; ++i) {
       layer2_[i].Load(source(Fragment2(rank, warp, i)), lane);
     }
   }
@@ -62,21 +66,31 @@ class MatrixWarp {
   }
 
  private:
-  using Pair = PairOf<kOperand>;
-  using Unit = UnitOf<kOperand>;
+  using Pair = typename F::Pair;
+  using Unit = typename F::Unit;
   using Fragments = Fragment<kOperand>;
-  using Sums = ChainedSums<kOperand, kTiles == 1 ? 4 : 2>;
+  static constexpr int kChains = kTiles == 1 ? 4 : 2;
+  using Sums = std::conditional_t<kParts == 1, ChainedSums<kOperand, kChains>,
+                                  TwoPartSums<kOperand, kChains>>;
+  // Sums that start with the biases of the lane's two neurons.
+  __device__ __forceinline__ Sums SumsFrom(float first, float second) const {
+    if constexpr (kParts == 1) {
+      return Sums(first, second);
+    } else {
+      return Sums(first, second, quad_);
+    }
+  }
   static constexpr int kShared2 = Memory::kShared2;
   // Fragments read ahead: as many as registers are left for.
   static constexpr int kAhead = (kTiles == 1 ? 16 : 8) / Fragments::kWords;
 
   // A row of activations that is an operand B's column `row_`. Of one episode a block there are two
-  // rows; the tile's other columns repeat them, and nobody reads their sums.
-  static constexpr int kRowMask = kEpisodes == 1 ? 1 : 7;
+  // rows a part; the tile's other columns repeat them, and nobody reads their sums.
+  static constexpr int kRowMask = kEpisodes == 1 ? 2 * kParts - 1 : 7;
   __device__ __forceinline__ Unit LoadUnit(const std::byte* rows, int stride, int tile,
                                            int column) const {
     return *reinterpret_cast<const Unit*>(rows + (8 * tile + (row_ & kRowMask)) * stride +
-                                          column / 2 * kPairBytes<kOperand>);
+                                          column / 2 * F::kPairBytes);
   }
 
   // Sums of layer 0 over the market's columns. kEpisodes 1: rows 0 and 1 of one tile are the two
@@ -91,7 +105,7 @@ class MatrixWarp {
     wait();
 #pragma unroll
     for (int block = 0; block < 2; ++block) {
-      const Sums start(biases[block][0], biases[block][1]);
+      const Sums start = SumsFrom(biases[block][0], biases[block][1]);
       Sums sums[2] = {start, start};
 #pragma unroll
       for (int i = 0; i < kGroups0; ++i) {
@@ -100,9 +114,8 @@ class MatrixWarp {
         if (place >= kAhead) a.Load(memory_.layer0[warp_][place][0], lane_);
 #pragma unroll
         for (int t = 0; t < kTiles; ++t) {
-          sums[t].Add(
-              i, a,
-              LoadUnit(memory_.state[0][0], kStateBytes<kOperand>, t, kGroup * i + 4 * quad_));
+          sums[t].Add(i, a,
+                      LoadUnit(memory_.state[0][0][0], F::kStateBytes, t, kGroup * i + 4 * quad_));
         }
       }
 #pragma unroll
@@ -137,17 +150,24 @@ class MatrixWarp {
         sum = __fmaf_rn(weight_[i].z, portfolio.z, sum);
         value[i] = LeakyRelu(sum);
       }
-      Hand(0, rank_ * kEpisodes + episode, 32 * warp_ + 4 * row_,
-           MakeUnit<kOperand>(value[0], value[1], value[2], value[3]));
+      Hand<Unit>(0, rank_ * kEpisodes + episode, 32 * warp_ + 4 * row_, value);
     }
   }
 
-  // Writes activations of one row of hidden layer `layer` into both blocks.
-  template <typename Words>
-  __device__ __forceinline__ void Hand(int layer, int row, int column, const Words& words) {
-    std::byte* at = memory_.hidden[layer][row] + column / 2 * kPairBytes<kOperand>;
-    *reinterpret_cast<Words*>(at) = words;
-    StoreAsync(SharedAddress(at) + to_other_, words, memory_.arrived(layer).address + to_other_);
+  // Writes neighbouring activations of one row of hidden layer `layer` into both blocks: a Pair or
+  // a Unit of them in each part.
+  template <typename Words, int kCount>
+  __device__ __forceinline__ void Hand(int layer, int row, int column,
+                                       const float (&values)[kCount]) {
+    Words words[kParts];
+    F::Pack(values, words);
+#pragma unroll
+    for (int part = 0; part < kParts; ++part) {
+      std::byte* at = memory_.hidden[layer][part][row] + column / 2 * F::kPairBytes;
+      *reinterpret_cast<Words*>(at) = words[part];
+      StoreAsync(SharedAddress(at) + to_other_, words[part],
+                 memory_.arrived(layer).address + to_other_);
+    }
   }
 
   // Until hidden layer `layer` is there, this block's part and the other's.
@@ -155,19 +175,18 @@ class MatrixWarp {
     SyncMatrix();
     const ByteBarrier barrier = memory_.arrived(layer);
     barrier.Wait(parity);
-    if (warp_ == 0 && lane_ == 0) barrier.Expect(ArrivingBytes<kOperand, kEpisodes>(layer));
+    if (warp_ == 0 && lane_ == 0) barrier.Expect(ArrivingBytes<F>(layer));
   }
 
   __device__ __forceinline__ Unit HiddenUnit(int layer, int tile, int group) const {
-    return LoadUnit(memory_.hidden[layer][0], kHiddenBytes<kOperand>, tile,
-                    kGroup * group + 4 * quad_);
+    return LoadUnit(memory_.hidden[layer][0][0], F::kHiddenBytes, tile, kGroup * group + 4 * quad_);
   }
 
   __device__ __forceinline__ void Layer1() {
     const float2 bias = *reinterpret_cast<const float2*>(memory_.bias1 + 16 * warp_ + 2 * row_);
 #pragma unroll
     for (int t = 0; t < kTiles; ++t) {
-      Sums sums(bias.x, bias.y);
+      Sums sums = SumsFrom(bias.x, bias.y);
 #pragma unroll
       for (int i = 0; i < kGroups1; ++i) sums.Add(i, layer1_[i], HiddenUnit(0, t, i));
       float out[4];
@@ -175,8 +194,8 @@ class MatrixWarp {
       if (!has_columns_) continue;
 #pragma unroll
       for (int u = 0; u < 2; ++u) {
-        Hand(1, 8 * t + 2 * quad_ + u, 128 * rank_ + 16 * warp_ + 2 * row_,
-             MakePair<kOperand>(LeakyRelu(out[u]), LeakyRelu(out[2 + u])));
+        const float values[2] = {LeakyRelu(out[u]), LeakyRelu(out[2 + u])};
+        Hand<Pair>(1, 8 * t + 2 * quad_ + u, 128 * rank_ + 16 * warp_ + 2 * row_, values);
       }
     }
   }
@@ -190,9 +209,9 @@ class MatrixWarp {
 
   // Its activations stay in this block and take hidden layer 0's place: all have read that.
   __device__ __forceinline__ void Layer2(const Fragments (&ahead)[kAhead]) {
-    constexpr int kRegisters = kRegisterGroups2<kOperand, kEpisodes>;
+    constexpr int kRegisters = F::kRegisterGroups2;
     const float2 bias = *reinterpret_cast<const float2*>(memory_.bias2 + 16 * warp_ + 2 * row_);
-    const Sums start(bias.x, bias.y);
+    const Sums start = SumsFrom(bias.x, bias.y);
     Sums sums[2] = {start, start};
 #pragma unroll
     for (int i = 0; i < kGroups1; ++i) {
@@ -214,9 +233,15 @@ class MatrixWarp {
       if (!has_columns_) continue;
 #pragma unroll
       for (int u = 0; u < 2; ++u) {
-        std::byte* at = memory_.hidden[0][8 * t + 2 * quad_ + u] +
-                        (16 * warp_ + 2 * row_) / 2 * kPairBytes<kOperand>;
-        *reinterpret_cast<Pair*>(at) = MakePair<kOperand>(LeakyRelu(out[u]), LeakyRelu(out[2 + u]));
+        const float values[2] = {LeakyRelu(out[u]), LeakyRelu(out[2 + u])};
+        Pair words[kParts];
+        F::Pack(values, words);
+#pragma unroll
+        for (int part = 0; part < kParts; ++part) {
+          std::byte* at = memory_.hidden[0][part][8 * t + 2 * quad_ + u] +
+                          (16 * warp_ + 2 * row_) / 2 * F::kPairBytes;
+          *reinterpret_cast<Pair*>(at) = words[part];
+        }
       }
     }
   }
@@ -234,14 +259,14 @@ class MatrixWarp {
     const int first = warp_ < 3 ? 64 : 0;
 #pragma unroll
     for (int t = 0; t < kTiles; ++t) {
-      Sums sums(0.0f, 0.0f);
+      Sums sums = SumsFrom(0.0f, 0.0f);
 #pragma unroll
       for (int i = 0; i < kGroups3; ++i) {
         Fragments a = last[i < kAhead ? i : 0];
         if (i >= kAhead) a.Load(memory_.layer3[warp_][i][0], lane_);
-        sums.Add(i, a,
-                 LoadUnit(memory_.hidden[0][0], kHiddenBytes<kOperand>, t,
-                          first + kGroup * i + 4 * quad_));
+        sums.Add(
+            i, a,
+            LoadUnit(memory_.hidden[0][0][0], F::kHiddenBytes, t, first + kGroup * i + 4 * quad_));
       }
       float out[4];
       sums.Total(out);
@@ -268,7 +293,7 @@ class MatrixWarp {
   const int quad_;
   const bool has_columns_;  // whether the lane's two columns of sums are rows that are there
   Fragments layer1_[kGroups1];
-  Fragments layer2_[kRegisterGroups2<kOperand, kEpisodes>];
+  Fragments layer2_[F::kRegisterGroups2];
   float ahead_[kTiles][2][4];  // [tile][block]: layer 0 but for the portfolio
   float4 weight_[4];           // layer 0's portfolio columns of the lane's neurons
 };

@@ -23,39 +23,70 @@ inline constexpr int kHelperRegisters = 72;
 static_assert(kMatrixRegisters * kMatrixThreads + kHelperRegisters * kHelperThreads <=
               168 * kResidentThreads);
 
-// Fragments of a warp's layer 2 that stay in registers; the others are in shared memory, which more
-// episodes leave less of.
-template <Operand kOperand, int kEpisodes>
-inline constexpr int kRegisterGroups2 = kOperand == Operand::kFp16 ? kGroups1
-                                        : kEpisodes == 1           ? 3
-                                                                   : 4;
+// How a kernel multiplies: the form of the weights, episodes a block, and parts of an activation.
+// Of two parts each is a row of fp16, the high halves and the low halves · 2^11: eight columns of a
+// product have room for both, so that the low halves cost no further product.
+template <Operand kOperandOf, int kEpisodesOf, int kPartsOf>
+struct Form {
+  static constexpr Operand kOperand = kOperandOf;
+  static constexpr int kEpisodes = kEpisodesOf;
+  static constexpr int kParts = kPartsOf;
+  static_assert(kEpisodes == 8 || kEpisodes == 1);
+  static_assert(kParts == 1 || (kEpisodes == 1 && kOperand != Operand::kTf32));
 
-// Bytes of a row of activations; padded so that the rows that a load reads together are in
-// different banks.
-template <Operand kOperand>
-inline constexpr int kPairBytes = sizeof(PairOf<kOperand>);
-template <Operand kOperand>
-inline constexpr int kHiddenBytes =
-    tile::kHidden / 2 * kPairBytes<kOperand> + 8 * kPairBytes<kOperand>;
-template <Operand kOperand>
-inline constexpr int kStateBytes =
-    tile::kStateWidth / 2 * kPairBytes<kOperand> + 8 * kPairBytes<kOperand>;
+  // Of a row of activations.
+  static constexpr Operand kRow = kParts == 1 ? kOperand : Operand::kFp16;
+  using Pair = PairOf<kRow>;
+  using Unit = UnitOf<kRow>;
+  static constexpr int kPairBytes = sizeof(Pair);
+  // Padded so that the rows that a load reads together are in different banks.
+  static constexpr int kHiddenBytes = (tile::kHidden / 2 + 8) * kPairBytes;
+  static constexpr int kStateBytes = (tile::kStateWidth / 2 + 8) * kPairBytes;
+
+  // Neighbouring activations as each part's words.
+  __device__ __forceinline__ static void Pack(const float (&v)[2], Pair (&words)[kParts]) {
+    if constexpr (kParts == 1) {
+      words[0] = MakePair<kOperand>(v[0], v[1]);
+    } else {
+      const uint2 halves = MakePair<Operand::kSplit>(v[0], v[1]);
+      words[0] = halves.x;
+      words[1] = halves.y;
+    }
+  }
+  __device__ __forceinline__ static void Pack(const float (&v)[4], Unit (&words)[kParts]) {
+    if constexpr (kParts == 1) {
+      words[0] = MakeUnit<kOperand>(v[0], v[1], v[2], v[3]);
+    } else {
+      const uint4 halves = MakeUnit<Operand::kSplit>(v[0], v[1], v[2], v[3]);
+      words[0] = make_uint2(halves.x, halves.z);
+      words[1] = make_uint2(halves.y, halves.w);
+    }
+  }
+
+  // Fragments of a warp's layer 2 that stay in registers; the others are in shared memory, which
+  // more episodes leave less of.
+  static constexpr int kRegisterGroups2 = kOperand == Operand::kFp16 ? kGroups1
+                                          : kEpisodes == 1           ? 3
+                                                                     : 4;
+};
 
 inline constexpr int kOutputs = 64;  // three blocks of advantages, the value first of the fourth
 inline constexpr int kValueOutput = 48;
 
-template <Operand kOperand, int kEpisodes>
+template <typename F>
 struct ResidentMemory {
-  static constexpr int kPlanes = FragmentWords(kOperand) / 4;
-  static constexpr int kShared2 = kGroups1 - kRegisterGroups2<kOperand, kEpisodes>;
+  using FormOf = F;
+  static constexpr int kEpisodes = F::kEpisodes;
+  static constexpr int kPlanes = FragmentWords(F::kOperand) / 4;
+  static constexpr int kShared2 = kGroups1 - F::kRegisterGroups2;
   static constexpr int kOutputSets = kEpisodes == 1 ? 2 : 1;
 
   uint4 layer0[kWarps][2 * kGroups0][kPlanes][32];
   uint4 layer2[kWarps][kShared2 > 0 ? kShared2 : 1][kPlanes][32];
   uint4 layer3[kBlocks3][kGroups3][kPlanes][32];
-  alignas(16) std::byte hidden[2][2 * kEpisodes][kHiddenBytes<kOperand>];
+  alignas(16) std::byte hidden[2][F::kParts][2 * kEpisodes][F::kHiddenBytes];
   // The market's columns of the two states that the next step may start from: goes on, starts anew.
-  alignas(16) std::byte state[2][kEpisodes][kStateBytes<kOperand>];
+  alignas(16) std::byte state[F::kParts][2][kEpisodes][F::kStateBytes];
   float outputs[kOutputSets][kCluster][kEpisodes][kOutputs];  // [set][from rank]
   float4 portfolio[kEpisodes];  // features of the step's state, then which of the two
   float4 portfolio_weights[4][tile::kHidden / 4];  // [neuron % 4][neuron / 4]
@@ -73,11 +104,11 @@ struct ResidentMemory {
 inline constexpr int kOutputBarrier = 2;
 
 // Bytes that a phase of each barrier brings: from the other block, the outputs from both.
-template <Operand kOperand, int kEpisodes>
+template <typename F>
 __device__ constexpr uint32_t ArrivingBytes(int which) {
-  return which == 0   ? kEpisodes * 128 * kPairBytes<kOperand>
-         : which == 1 ? 2 * kEpisodes * 64 * kPairBytes<kOperand>
-                      : kCluster * kEpisodes * kOutputs * sizeof(float);
+  return which == 0   ? F::kEpisodes * 128 * F::kParts * F::kPairBytes
+         : which == 1 ? 2 * F::kEpisodes * 64 * F::kParts * F::kPairBytes
+                      : kCluster * F::kEpisodes * kOutputs * sizeof(float);
 }
 
 // The roles' code paths differ, so the barriers are of the kind that does not ask a warp's lanes to

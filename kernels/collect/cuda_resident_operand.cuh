@@ -120,6 +120,7 @@ struct ChainedSums {
     }
   }
 
+  // In every lane.
   __device__ __forceinline__ void Total(float (&out)[4]) const {
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
@@ -128,6 +129,44 @@ struct ChainedSums {
       for (int chain = 1; chain < kMain; ++chain) sum += main[chain][i];
       if constexpr (kSplit) sum += (low[0][i] + low[1][i]) * (1.0f / 2048.0f);
       out[i] = sum;
+    }
+  }
+};
+
+// The same where a tile's first four columns are the high halves of two rows, then their low
+// halves: one product brings both. Totals are right in lanes of the first two columns.
+template <Operand kOperand, int kChains>
+struct TwoPartSums {
+  static constexpr bool kSplit = kOperand == Operand::kSplit;
+  static constexpr int kMain = kSplit ? (kChains + 1) / 2 : kChains;
+  float main[kMain][4] = {};
+  float low[kSplit ? kMain : 1][4] = {};  // of the weights' low halves, · 2^11
+
+  // Biases count once: only a lane of the high halves starts with them.
+  __device__ __forceinline__ TwoPartSums(float first, float second, int quad) {
+    if (quad != 0) return;
+    main[0][0] = main[0][1] = first;
+    main[0][2] = main[0][3] = second;
+  }
+
+  __device__ __forceinline__ void Add(int index, const Fragment<kOperand>& a, const uint2& b) {
+    MmaF16(main[index % kMain], a.word, b.x, b.y);
+    if constexpr (kSplit) MmaF16(low[index % kMain], a.word + 4, b.x, b.y);
+  }
+
+  // Every lane of the warp takes part.
+  __device__ __forceinline__ void Total(float (&out)[4]) const {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      float sum = main[0][i];
+      float small = kSplit ? low[0][i] : 0.0f;
+#pragma unroll
+      for (int chain = 1; chain < kMain; ++chain) {
+        sum += main[chain][i];
+        if constexpr (kSplit) small += low[chain][i];
+      }
+      small += __shfl_down_sync(0xffffffffu, sum, 1);
+      out[i] = sum + small * (1.0f / 2048.0f);
     }
   }
 };

@@ -142,10 +142,18 @@ __device__ __forceinline__ float4 LoadFeatures(const DeviceMarket& market, uint3
                                           4 * chunk);
 }
 
-template <Operand kOperand>
-__device__ __forceinline__ void PutFeatures(std::byte* state, uint32_t chunk, float4 features) {
-  *reinterpret_cast<UnitOf<kOperand>*>(state + 2 * chunk * kPairBytes<kOperand>) =
-      MakeUnit<kOperand>(features.x, features.y, features.z, features.w);
+// Into the columns of state `which` (goes on, starts anew) of a block's episode.
+template <typename F>
+__device__ __forceinline__ void PutFeatures(ResidentMemory<F>& memory, int which, int episode,
+                                            uint32_t chunk, float4 features) {
+  const float values[4] = {features.x, features.y, features.z, features.w};
+  typename F::Unit words[F::kParts];
+  F::Pack(values, words);
+#pragma unroll
+  for (int part = 0; part < F::kParts; ++part) {
+    std::byte* at = memory.state[part][which][episode] + 2 * chunk * F::kPairBytes;
+    *reinterpret_cast<typename F::Unit*>(at) = words[part];
+  }
 }
 
 }  // namespace vixen::kernels::resident

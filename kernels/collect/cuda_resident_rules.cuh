@@ -19,9 +19,11 @@ struct RulesMemory {
 };
 
 // Of the block's episodes the first `episodes` are there; the first is slot `first_slot`.
-template <Operand kOperand, typename Memory>
+template <typename F>
 class RulesWarp {
  public:
+  using Memory = ResidentMemory<F>;
+
   __device__ RulesWarp(const LaunchArguments& launch, Memory& memory, RulesMemory& mine,
                        uint32_t first_slot, int episodes, int helper, int lane)
       : launch_(launch),
@@ -54,8 +56,8 @@ class RulesWarp {
     for (int i = 0; i < kEpisodesPerHelper; ++i) {
       const uint32_t bar = __shfl_sync(kAllLanes, slot_.bar, i);
       if (lane_ < 16) {
-        PutFeatures<kOperand>(memory_.state[0][first_episode_ + i], lane_,
-                              LoadFeatures(launch_.market, bar, lane_));
+        PutFeatures(memory_, 0, first_episode_ + i, lane_,
+                    LoadFeatures(launch_.market, bar, lane_));
       }
     }
   }
@@ -111,15 +113,16 @@ class RulesWarp {
       choice_ = DrawChoice(launch_, slot_index_, step, rng_);
       bar_ = ReadAnyBar(launch_.market.view, slot_.bar);
       start_ = StartBar(launch_.market.view, NextRandom(rng_));
-      begun_ = StartStep(launch_.rules, bar_, slot_);
+      // The portfolio features of the present state are those that the networks see.
+      const float4 portfolio = memory_.portfolio[episode_];
+      begun_ = {{portfolio.x, portfolio.y, portfolio.z}, EquityAt(slot_, bar_.close)};
     }
 #pragma unroll
     for (int i = 0; i < kEpisodesPerHelper; ++i) {
       const uint32_t goes_on = __shfl_sync(kAllLanes, slot_.bar, i) + 1;
       const uint32_t starts = __shfl_sync(kAllLanes, start_, i);
-      PutFeatures<kOperand>(
-          memory_.state[lane_ / 16][first_episode_ + i], lane_ % 16,
-          LoadFeatures(launch_.market, lane_ < 16 ? goes_on : starts, lane_ % 16));
+      PutFeatures(memory_, lane_ / 16, first_episode_ + i, lane_ % 16,
+                  LoadFeatures(launch_.market, lane_ < 16 ? goes_on : starts, lane_ % 16));
     }
   }
 
@@ -135,8 +138,7 @@ class RulesWarp {
       if (lane_ == i && choice_.action < 0) choice_.action = greedy;
     }
     if (first_episode_ == 0 && lane_ == 0) {
-      memory_.arrived(kOutputBarrier)
-          .Expect(ArrivingBytes<kOperand, kManyEpisodes>(kOutputBarrier));
+      memory_.arrived(kOutputBarrier).Expect(ArrivingBytes<F>(kOutputBarrier));
     }
   }
 

@@ -116,7 +116,9 @@ __device__ void RunSpeculator(const LaunchArguments& launch, Memory& memory,
   int taken = 0;
 #pragma unroll 1
   for (uint32_t step = 0; step < launch.steps; ++step) {
-    const bool anew = memory.portfolio[0].w != 0.0f;
+    // The portfolio features of the present state are those that the networks see.
+    const float4 portfolio = memory.portfolio[0];
+    const bool anew = portfolio.w != 0.0f;
     const StepInputs inputs = mine.inputs[step & 1][anew];
     if (category == 0 && anew && recycles && lane < kDiversityWindow / 4) mine.window[lane] = 0;
     CandidateSlot slot = mine.candidates[step & 1][taken].Get();
@@ -126,9 +128,11 @@ __device__ void RunSpeculator(const LaunchArguments& launch, Memory& memory,
     if (active && speculates) {
       if (slot.step >= kDiversityWindow) slot.category_window.category = window[place];
       slot.rng = inputs.rng;
+      const StepStart start = {{portfolio.x, portfolio.y, portfolio.z},
+                               EquityAt(slot, inputs.bar.close)};
       const auto start_of = [&inputs](uint32_t) { return inputs.start; };
-      record = AdvanceSlot(launch.rules, inputs.bar, StartStep(launch.rules, inputs.bar, slot),
-                           {action, inputs.choice.explored}, terms, step, start_of, slot);
+      record = AdvanceSlot(launch.rules, inputs.bar, start, {action, inputs.choice.explored}, terms,
+                           step, start_of, slot);
     }
     if (speculates) {
       Candidate& candidate = mine.candidates[(step + 1) & 1][action];
@@ -177,7 +181,7 @@ __device__ __forceinline__ void TouchInputs(const LaunchArguments& launch, uint3
 }
 
 // The fourth helper: inputs of the next step, the row of the step before.
-template <Operand kOperand, typename Memory>
+template <typename Memory>
 __device__ void RunCarrier(const LaunchArguments& launch, Memory& memory, SpeculativeMemory& mine,
                            uint32_t index, int lane) {
   const RowWriter writer(launch, lane);
@@ -206,11 +210,11 @@ __device__ void RunCarrier(const LaunchArguments& launch, Memory& memory, Specul
       mine.inputs[(step + 1) & 1][state] =
           Speculation::InputsOf(launch, real ? index : 0, step + 1, bar, rng);
     }
-    PutFeatures<kOperand>(memory.state[state][0], chunk, features);
+    PutFeatures(memory, state, 0, chunk, features);
     ArriveWithStates<1>();
     taken = TakenAction(launch, memory, step, active, drawn, lane);
     if (lane == 0) {
-      memory.arrived(kOutputBarrier).Expect(ArrivingBytes<kOperand, 1>(kOutputBarrier));
+      memory.arrived(kOutputBarrier).Expect(ArrivingBytes<typename Memory::FormOf>(kOutputBarrier));
     }
     SyncBlock();  // the next state is there
   }

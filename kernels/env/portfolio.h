@@ -18,6 +18,7 @@ VIXEN_HOST_DEVICE float EquityAt(const Slot& slot, float price) {
 
 // position·price over equity, within ±10; the divisor has a floor of 1 % of the initial capital.
 VIXEN_HOST_DEVICE float Exposure(const Rules& rules, float position, float price, float equity) {
+  if (position == 0.0f) return 0.0f;  // the division of a zero takes a GPU's slow path
   const float exposure = position * price / fmaxf(equity, rules.least_exposure_equity);
   return fminf(fmaxf(exposure, -10.0f), 10.0f);
 }
@@ -77,6 +78,7 @@ VIXEN_HOST_DEVICE void Close(Slot& slot, float price, float rate, StepCosts& cos
 
 // The position that a level of exposure asks for.
 VIXEN_HOST_DEVICE float WantedPosition(const Rules& rules, float level, float equity, float price) {
+  if (level == 0.0f) return 0.0f;
   return level * fmaxf(equity * rules.invested_share, 0.0f) / price;
 }
 
