@@ -22,6 +22,25 @@ absl::Status CheckRanges(const std::vector<SequenceRange>& ranges) {
   return absl::OkStatus();
 }
 
+Sheet SheetOf(const Group& group) {
+  const SequenceLedger& ledger = group.ledger();
+  return {.group = group.name(),
+          .offered = ledger.offered(),
+          .durable = ledger.tally(Place::kDurable),
+          .acknowledged = ledger.tally(Place::kAcknowledged),
+          .in_flight = ledger.tally(Place::kInFlight),
+          .retained = ledger.tally(Place::kRetained),
+          .dropped_overflow = ledger.tally(Place::kDroppedOverflow),
+          .dropped_lost = ledger.tally(Place::kDroppedLost),
+          .dropped_slow = ledger.tally(Place::kDroppedSlow),
+          .not_offered = ledger.tally(Place::kNotOffered)};
+}
+
+void Add(const Tally& more, Tally& sum) {
+  sum.batches += more.batches;
+  sum.rows += more.rows;
+}
+
 absl::Status Unknown(StreamId id) {
   return absl::FailedPreconditionError(base::StrCat("stream ", id, " is closed"));
 }
@@ -65,21 +84,42 @@ Group* Delivery::Find(StreamId id) const {
   return found == streams_.end() ? nullptr : found->second;
 }
 
+bool Delivery::ForgetOneGroup() {
+  auto oldest = groups_.end();
+  for (auto group = groups_.begin(); group != groups_.end(); ++group) {
+    const Group& candidate = *group->second;
+    if (candidate.has_streams() || candidate.ledger().tally(Place::kDurable).batches > 0) continue;
+    if (oldest == groups_.end() || candidate.last_opened() < oldest->second->last_opened()) {
+      oldest = group;
+    }
+  }
+  if (oldest == groups_.end()) return false;
+  const Sheet sheet = SheetOf(*oldest->second);
+  forgotten_.group = kForgottenGroups;
+  for (Tally Sheet::*field : {&Sheet::offered, &Sheet::acknowledged, &Sheet::dropped_overflow,
+                              &Sheet::dropped_lost, &Sheet::dropped_slow, &Sheet::not_offered}) {
+    Add(sheet.*field, forgotten_.*field);
+  }
+  Add(sheet.retained, forgotten_.dropped_overflow);
+  groups_.erase(oldest);
+  return true;
+}
+
 absl::StatusOr<OpenedStream> Delivery::Open(ConsumerOptions options) {
   VIXEN_RETURN_IF_ERROR(CheckRanges(options.held));
   VIXEN_RETURN_IF_ERROR(CheckRanges(options.durable));
   return Locked([&]() -> absl::StatusOr<OpenedStream> {
     const auto found = groups_.find(options.group);
     if (found == groups_.end()) {
-      if (groups_.size() >= options_.max_groups) {
-        return absl::ResourceExhaustedError(
-            base::StrCat("group \"", options.group, "\" would be one more than the ",
-                         options_.max_groups, " groups a policy may have"));
-      }
       if (!options.durable.empty()) {
         return absl::NotFoundError(base::StrCat("batch ", options.durable.front().first,
                                                 " was never sent to group \"", options.group,
                                                 "\""));
+      }
+      if (groups_.size() >= options_.max_groups && !ForgetOneGroup()) {
+        return absl::ResourceExhaustedError(
+            base::StrCat("group \"", options.group, "\" would be one more than the ",
+                         options_.max_groups, " groups a policy may have"));
       }
     } else {
       if (found->second->HasConsumer(options.consumer)) {
@@ -90,9 +130,9 @@ absl::StatusOr<OpenedStream> Delivery::Open(ConsumerOptions options) {
       }
       VIXEN_RETURN_IF_ERROR(found->second->CheckSent(options.durable));
     }
-    std::unique_ptr<Group>& group = groups_[options.group];
+    std::shared_ptr<Group>& group = groups_[options.group];
     if (!group) {
-      group = std::make_unique<Group>(options.group, next_sequence_, options_.retain_batches,
+      group = std::make_shared<Group>(options.group, next_sequence_, options_.retain_batches,
                                       options_.max_credit);
     }
     const StreamId id = ++last_stream_;
@@ -178,7 +218,7 @@ std::optional<Delivery::Ticket> Delivery::Reserve() {
   if (stopped_ || !CanReserveLocked()) return std::nullopt;
   Ticket ticket;
   for (auto& [name, group] : groups_) {
-    if (const std::optional<StreamId> id = group->Reserve()) ticket.reserved[group.get()] = *id;
+    if (const std::optional<StreamId> id = group->Reserve()) ticket.reserved[group] = *id;
   }
   return ticket;
 }
@@ -187,7 +227,7 @@ void Delivery::Publish(const Ticket& ticket, std::shared_ptr<const FinishedBatch
   Locked([&] {
     ++next_sequence_;
     for (auto& [name, group] : groups_) {
-      const auto reserved = ticket.reserved.find(group.get());
+      const auto reserved = ticket.reserved.find(group);
       group->Publish(
           reserved == ticket.reserved.end() ? std::nullopt : std::optional(reserved->second),
           batch);
@@ -239,19 +279,8 @@ void Delivery::StopAllCredit() {
 std::vector<Sheet> Delivery::Sheets() const {
   std::lock_guard lock(mutex_);
   std::vector<Sheet> sheets;
-  for (const auto& [name, group] : groups_) {
-    const SequenceLedger& ledger = group->ledger();
-    sheets.push_back({.group = name,
-                      .offered = ledger.offered(),
-                      .durable = ledger.tally(Place::kDurable),
-                      .acknowledged = ledger.tally(Place::kAcknowledged),
-                      .in_flight = ledger.tally(Place::kInFlight),
-                      .retained = ledger.tally(Place::kRetained),
-                      .dropped_overflow = ledger.tally(Place::kDroppedOverflow),
-                      .dropped_lost = ledger.tally(Place::kDroppedLost),
-                      .dropped_slow = ledger.tally(Place::kDroppedSlow),
-                      .not_offered = ledger.tally(Place::kNotOffered)});
-  }
+  for (const auto& [name, group] : groups_) sheets.push_back(SheetOf(*group));
+  if (!forgotten_.group.empty()) sheets.push_back(forgotten_);
   return sheets;
 }
 

@@ -39,6 +39,10 @@ struct OpenedStream {
   Tally lost;  // with consumers of this name, so far
 };
 
+// The group name under which the books of forgotten groups are kept, summed: no group can be called
+// so.
+inline constexpr char kForgottenGroups[] = "(forgotten)";
+
 // The books of one group at one moment. offered = durable + acknowledged + in_flight + retained +
 // dropped_overflow + dropped_lost + dropped_slow.
 struct Sheet {
@@ -50,12 +54,16 @@ struct Sheet {
 // Who gets which batch of one policy, and what became of it: groups with competing consumers,
 // credit, acknowledgement, resending, retention. Knows nothing of gRPC. Thread-safe; calls never
 // block for long. Statuses are those of the Collect grammar (actor.proto).
+//
+// A policy has at most max_groups groups. When one more comes, the one that opened a stream the
+// longest ago is forgotten, of those that have no stream and never made anything durable: what
+// waits for it is dropped, and its books go on as part of one sum.
 class Delivery {
  public:
   // One launch's credit: which stream of which group pays for it; kNobody for a group that has
   // credit but is too slow to be given this batch.
   struct Ticket {
-    std::map<Group*, StreamId> reserved;
+    std::map<std::shared_ptr<Group>, StreamId> reserved;
   };
 
   // `on_change` is called without a lock held when a launch may have become possible.
@@ -96,6 +104,8 @@ class Delivery {
  private:
   Group* Find(StreamId id) const;
   bool CanReserveLocked() const;
+  // Room for one group more; false when there is none.
+  bool ForgetOneGroup();
   std::vector<std::function<void()>> CollectWakes();
   // Runs `change` under the lock, then wakes whom it concerns.
   template <typename Change>
@@ -104,7 +114,8 @@ class Delivery {
   const DeliveryOptions options_;
   const std::function<void()> on_change_;
   mutable std::mutex mutex_;
-  std::map<std::string, std::unique_ptr<Group>> groups_;  // never removed: the books stay
+  std::map<std::string, std::shared_ptr<Group>> groups_;
+  Sheet forgotten_;  // of all groups that were forgotten; named so
   std::map<StreamId, Group*> streams_;
   StreamId last_stream_ = 0;
   uint64_t next_sequence_ = 0;

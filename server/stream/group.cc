@@ -33,6 +33,7 @@ bool Group::HasCredit() const {
 
 void Group::Open(StreamId id, const std::string& consumer, std::function<void()> wake) {
   Stream& stream = streams_[id];
+  last_opened_ = id;
   stream.consumer = ConsumerIndex(consumer);
   stream.wake = std::move(wake);
 }

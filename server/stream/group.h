@@ -44,6 +44,8 @@ class Group {
   const std::string& name() const { return name_; }
   const SequenceLedger& ledger() const { return ledger_; }
   bool has_streams() const { return !streams_.empty(); }
+  // The newest stream that it ever had.
+  StreamId last_opened() const { return last_opened_; }
   bool HasConsumer(const std::string& consumer) const;
   bool HasCredit() const;
 
@@ -118,6 +120,7 @@ class Group {
   std::map<uint32_t, Tally> lost_;             // by consumer: the parts of kDroppedLost
   std::map<uint64_t, Kept> kept_;
   uint64_t served_ = 0;
+  StreamId last_opened_ = kNobody;
   std::vector<std::function<void()>> wakes_;
 };
 

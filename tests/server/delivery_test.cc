@@ -230,6 +230,61 @@ TEST_F(DeliveryTest, ALiveConsumerNameAndAGroupTooManyAreRefused) {
             absl::StatusCode::kResourceExhausted);
 }
 
+TEST_F(DeliveryTest, TheGroupLongestWithoutAStreamMakesRoomAndItsBooksGoOn) {
+  const StreamId first = Open("a", "first");
+  ASSERT_TRUE(delivery.AddCredit(first, 3).ok());
+  for (int i = 0; i < 3; ++i) Launch();
+  ASSERT_TRUE(delivery.Take(first).has_value());
+  ASSERT_TRUE(delivery.Acknowledge(first, kRun, 0).ok());
+  delivery.Close(Open("a", "second"));
+  delivery.Close(first);
+  const StreamId third = Open("a", "third");
+  EXPECT_EQ(Books("first").offered, (Tally{0, 0}));
+  const Sheet forgotten = Books(kForgottenGroups);
+  EXPECT_EQ(forgotten.offered, (Tally{3, 30}));
+  EXPECT_EQ(forgotten.acknowledged, (Tally{1, 10}));
+  EXPECT_EQ(forgotten.dropped_overflow, (Tally{2, 20}));
+  // It may come back, as a new group.
+  ASSERT_TRUE(delivery.AddCredit(third, 1).ok());
+  const auto ticket = delivery.Reserve();
+  ASSERT_TRUE(ticket.has_value());
+  delivery.Close(third);
+  const StreamId again = Open("a", "first", {{0, 2}});
+  EXPECT_EQ(Books("second").group, "");
+  delivery.Publish(*ticket, MakeFinishedBatch(3, 10));
+  EXPECT_EQ(Books("third").retained, (Tally{1, 10}));
+  EXPECT_EQ(Books("first").not_offered, (Tally{1, 10}));
+  EXPECT_EQ(delivery.Acknowledge(again, kRun, 0).code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(DeliveryTest, ALaunchForAGroupThatIsForgottenMeanwhileEndsInNoBooks) {
+  const StreamId first = Open("a", "first");
+  ASSERT_TRUE(delivery.AddCredit(first, 2).ok());
+  const auto discarded = delivery.Reserve();
+  const auto published = delivery.Reserve();
+  ASSERT_TRUE(discarded.has_value() && published.has_value());
+  delivery.Close(first);
+  Open("a", "second");
+  Open("a", "third");
+  delivery.Discard(*discarded);
+  delivery.Publish(*published, MakeFinishedBatch(0, 10));
+  EXPECT_EQ(Books(kForgottenGroups).offered, (Tally{0, 0}));
+  EXPECT_EQ(Books("third").not_offered, (Tally{1, 10}));
+}
+
+TEST_F(DeliveryTest, AGroupThatMadeBatchesDurableIsNotForgotten) {
+  for (const char* group : {"first", "second"}) {
+    const StreamId id = Open("a", group);
+    ASSERT_TRUE(delivery.AddCredit(id, 1).ok());
+    Launch();
+    const auto sequence = delivery.Take(id)->batch->sequence();
+    ASSERT_TRUE(delivery.MarkDurable(id, kRun, {{sequence, sequence}}).ok());
+    delivery.Close(id);
+  }
+  EXPECT_EQ(delivery.Open({.group = "third", .consumer = "a"}).status().code(),
+            absl::StatusCode::kResourceExhausted);
+}
+
 TEST_F(DeliveryTest, RangesThatOverlapOrHoldWhatWasNeverSentChangeNothing) {
   const StreamId a = Open("a");
   ASSERT_TRUE(delivery.AddCredit(a, 1).ok());
