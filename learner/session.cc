@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/sha256.h"
 #include "base/status_macros.h"
+#include "base/version.h"
 #include "learner/client/channel.h"
 #include "learner/client/dataset_fetch.h"
 #include "learner/client/run_book.h"
@@ -22,7 +23,9 @@
 #include "learner/loop/stored_batches.h"
 #include "learner/metrics/metrics.h"
 #include "learner/options.h"
+#include "learner/service/learner_server.h"
 #include "learner/trainer/device.h"
+#include "proto/config/config_file.h"
 
 namespace vixen::learner {
 namespace {
@@ -117,6 +120,32 @@ absl::Status RunOnline(const v1::LearnerConfig& config, const std::string& devic
   return learner->Run(stop);
 }
 
+// Opens the metrics and the Learner service, and writes which ports they have.
+absl::StatusOr<std::unique_ptr<LearnerServer>> Listen(const v1::LearnerConfig& config,
+                                                      const std::string& device,
+                                                      const RunBook& book, Metrics& metrics) {
+  std::unique_ptr<LearnerServer> server;
+  int metrics_port = 0;
+  if (!config.metrics_listen().empty()) {
+    VIXEN_ASSIGN_OR_RETURN(metrics_port, metrics.Serve(config.metrics_listen(), book));
+  }
+  if (!config.listen().empty()) {
+    v1::LearnerInfoResponse fixed;
+    fixed.set_version(std::string(base::Version()));
+    fixed.set_policy(config.policy());
+    fixed.set_configuration(config::EffectiveText(config));
+    fixed.set_device(device);
+    VIXEN_ASSIGN_OR_RETURN(server,
+                           LearnerServer::Listen(config.listen(), std::move(fixed), book, metrics));
+  }
+  if (!config.port_file().empty()) {
+    const int port = server == nullptr ? 0 : server->port();
+    VIXEN_RETURN_IF_ERROR(base::WriteFileAtomically(config.port_file(),
+                                                    absl::StrCat(metrics_port, "\n", port, "\n")));
+  }
+  return server;
+}
+
 }  // namespace
 
 absl::Status RunLearner(const v1::LearnerConfig& config, StopFlag& stop) {
@@ -124,13 +153,8 @@ absl::Status RunLearner(const v1::LearnerConfig& config, StopFlag& stop) {
                          SetUpDevice(config.device(), TorchThreads(config)));
   RunBook book(config.policy(), config.group());
   Metrics metrics;
-  if (!config.metrics_listen().empty()) {
-    VIXEN_ASSIGN_OR_RETURN(const int port, metrics.Serve(config.metrics_listen(), book));
-    if (!config.port_file().empty()) {
-      VIXEN_RETURN_IF_ERROR(
-          base::WriteFileAtomically(config.port_file(), absl::StrCat(port, "\n")));
-    }
-  }
+  VIXEN_ASSIGN_OR_RETURN(const std::unique_ptr<LearnerServer> server,
+                         Listen(config, device, book, metrics));
   const absl::Status status = config.offline().empty()
                                   ? RunOnline(config, device, book, metrics, stop)
                                   : RunOffline(config, device, book, metrics, stop);

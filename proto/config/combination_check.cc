@@ -133,6 +133,14 @@ void CheckLearner(const v1::LearnerConfig& learner, std::vector<Fault>& faults) 
   if (!learner.metrics_listen().empty()) {
     (void)CheckAddress("metrics_listen", learner.metrics_listen(), faults);
   }
+  if (!learner.listen().empty()) {
+    const auto listen = CheckAddress("listen", learner.listen(), faults);
+    if (listen.ok() && !listen->IsLoopback()) {
+      Add(faults, "listen", "listen is \"", learner.listen(),
+          "\", not loopback: a learner tells of itself on its own machine only; set listen "
+          "127.0.0.1:PORT");
+    }
+  }
   CheckName("policy", learner.policy(), faults);
   CheckName("group", learner.group(), faults);
   if (!learner.consumer().empty()) CheckName("consumer", learner.consumer(), faults);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is in a file, or what an actor says of itself, as JSON; InspectionText shows it to people.
+// What is in a file, or what an actor or a learner says of itself, as JSON; InspectionText shows it
+// to people.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -21,6 +22,9 @@ absl::StatusOr<Json> DescribeCheckpoint(const std::string& folder);
 
 // GetInfo and every balance sheet.
 absl::StatusOr<Json> DescribeActor(const std::string& address, const v1::TlsSettings& tls);
+
+// What a learner says of itself, and its sheet for each run of each actor.
+absl::StatusOr<Json> DescribeLearner(const std::string& address);
 
 // Names and values in two columns, nested groups indented, lists of objects as tables.
 std::string InspectionText(const Json& description);

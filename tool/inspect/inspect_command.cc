@@ -17,22 +17,28 @@ namespace {
 struct InspectFlags {
   std::string file;
   std::string actor;
+  std::string learner;
   bool json = false;
   v1::TlsSettings tls;
   std::unique_ptr<config::ConfigFlags> config;
 };
 
+absl::StatusOr<Json> Describe(const InspectFlags& flags) {
+  if (!flags.actor.empty()) return DescribeActor(flags.actor, flags.tls);
+  if (!flags.learner.empty()) return DescribeLearner(flags.learner);
+  std::error_code ignored;
+  if (std::filesystem::is_directory(flags.file, ignored)) return DescribeCheckpoint(flags.file);
+  return DescribeFile(flags.file);
+}
+
 absl::Status RunInspect(InspectFlags& flags) {
-  if (flags.file.empty() == flags.actor.empty()) {
-    return base::UsageError("give either a file or --actor HOST:PORT");
+  const int given = static_cast<int>(!flags.file.empty()) + static_cast<int>(!flags.actor.empty()) +
+                    static_cast<int>(!flags.learner.empty());
+  if (given != 1) {
+    return base::UsageError("give either a file, --actor HOST:PORT or --learner HOST:PORT");
   }
   VIXEN_RETURN_IF_ERROR(flags.config->Apply());
-  std::error_code ignored;
-  const bool folder = std::filesystem::is_directory(flags.file, ignored);
-  VIXEN_ASSIGN_OR_RETURN(const Json description, !flags.actor.empty()
-                                                     ? DescribeActor(flags.actor, flags.tls)
-                                                 : folder ? DescribeCheckpoint(flags.file)
-                                                          : DescribeFile(flags.file));
+  VIXEN_ASSIGN_OR_RETURN(const Json description, Describe(flags));
   if (flags.json) {
     std::cout << description.dump(-1, ' ', false, Json::error_handler_t::replace) << "\n";
   } else {
@@ -45,12 +51,13 @@ absl::Status RunInspect(InspectFlags& flags) {
 
 void AddInspect(CLI::App& app, Selected& selected) {
   auto flags = std::make_shared<InspectFlags>();
-  CLI::App* command =
-      app.add_subcommand("inspect", "what is in a file, or an actor's state and balance sheets");
+  CLI::App* command = app.add_subcommand(
+      "inspect", "what is in a file, or the state and balance sheets of an actor or a learner");
   command->add_option(
       "file", flags->file,
       "dataset, weights, recorded batch, other tensor file, or a checkpoint's folder");
   command->add_option("--actor", flags->actor, "HOST:PORT of an actor");
+  command->add_option("--learner", flags->learner, "HOST:PORT of a learner's listen");
   command->add_flag("--json", flags->json, "as JSON on stdout");
   flags->config =
       std::make_unique<config::ConfigFlags>(*command, flags->tls, config::ConfigFlags::File::kNone);
