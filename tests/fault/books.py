@@ -13,7 +13,7 @@ import threading
 import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "integration"))
-from stock_client import actor_pb2, actor_pb2_grpc, channel_to, grpc  # noqa: E402
+from stock_client import actor_pb2, actor_pb2_grpc, channel_to, grpc, learner_pb2, learner_pb2_grpc  # noqa: E402
 
 PARTS = ("durable", "acknowledged", "in_flight", "retained")
 
@@ -87,6 +87,25 @@ def learner_sheets(metrics_port):
         parts = [states[s] for s in list(states) if s in ("inserted", "duplicate") or s.startswith("rejected_")]
         assert tuple(states["received"]) == plus(*parts), f"the learner's books do not balance: {run} {dict(states)}"
     return {run: {state: tuple(value) for state, value in states.items()} for run, states in sheets.items()}
+
+
+def learner_runs(port):
+    """The learner's sheets run by run, from its own service; each checked."""
+    with channel_to(port) as channel:
+        answer = learner_pb2_grpc.LearnerStub(channel).GetBalance(learner_pb2.LearnerBalanceRequest(), timeout=10)
+    for sheet in answer.sheets:
+        parts = [pair(sheet.inserted), pair(sheet.duplicate)] + [pair(amount) for amount in sheet.rejected.values()]
+        assert pair(sheet.received) == plus(*parts), f"the learner's books do not balance: {sheet}"
+    return {sheet.run_id: sheet for sheet in answer.sheets}
+
+
+def reconcile_learner(sheet, log):
+    """The actor's sheet of a group at rest against the last word of the group's only learner."""
+    check_identity(sheet)
+    line = [line for line in log.splitlines() if f"run {sheet.run_id:016x} of" in line][-1]
+    inserted = tuple(map(int, re.search(r"inserted (\d+) batches, (\d+) rows", line).groups()))
+    taken = plus(pair(sheet.durable), pair(sheet.acknowledged))
+    assert inserted == taken, f"the learner says {inserted}, the actor {taken}: {line} {sheet}"
 
 
 class Auditor:

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The real learner under faults: its books and the actor's agree to the row after each."""
-import re
+import json
 import signal
 import tempfile
 import time
 import unittest
 
-from world import World, books, vixen
+from world import BIN, World, books, vixen
 from proxy import DOWN, UP, Proxy
 
 
@@ -44,11 +44,7 @@ class LearnerFaults(unittest.TestCase):
         """The learner ends in order; its last word and the actor's sheet agree exactly."""
         self.assertEqual(learner.terminate(), 0, learner.log.read_text())
         self.world.wait_until(lambda: books.pair(self.world.sheet().in_flight) == (0, 0), "the stream's end")
-        sheet = self.world.sheet()
-        line = [line for line in learner.log.read_text().splitlines() if f"run {sheet.run_id:016x} of" in line][-1]
-        inserted = re.search(r"inserted (\d+) batches, (\d+) rows", line)
-        self.assertEqual(tuple(map(int, inserted.groups())),
-                         books.plus(books.pair(sheet.durable), books.pair(sheet.acknowledged)), (line, sheet))
+        books.reconcile_learner(self.world.sheet(), learner.log.read_text())
 
     def test_a_killed_learner_comes_back_and_the_rows_it_lost_are_counted(self):
         world = self.world
@@ -87,6 +83,11 @@ class LearnerFaults(unittest.TestCase):
             self.more(learner)
             ended = books.learner_sheets(learner.ports()[0])["ended"]
             self.assertGreaterEqual(ended["received"][0], before["live"]["received"][0])
+            runs = books.learner_runs(learner.ports()[1])
+            self.assertEqual([run for run, sheet in runs.items() if not sheet.ended], [world.info.run_id])
+            shown = json.loads(vixen("inspect", "--learner", f"127.0.0.1:{learner.ports()[1]}", "--json").stdout)
+            self.assertEqual({row["run_id"]: row["run"] for row in shown["balance_rows"]},
+                             {f"{run:016x}": "ended" if sheet.ended else "live" for run, sheet in runs.items()})
             self.check_agreement(learner)
         self.end(learner)
 
@@ -118,6 +119,27 @@ class LearnerFaults(unittest.TestCase):
             self.check_agreement(learner)
         sheet = world.sheet()
         self.assertEqual(books.dropped(sheet, "lost_with_consumer"), (0, 0))
+        self.end(learner)
+
+    def test_a_clock_that_jumps_an_hour_either_way_stops_nothing(self):
+        world = self.world
+        world.actor.kill()
+        shift = world.folder / "shift"
+        shift.write_text("0")
+        world.environment = {"LD_PRELOAD": str(BIN.parent / "tests/clock_shift.so"), "VIXEN_CLOCK_SHIFT": str(shift),
+                             "ASAN_OPTIONS": "verify_asan_link_order=0"}
+        world.start_actor()
+        learner = world.start_learner(checkpoint_seconds=0.5)
+        self.more(learner)
+        for seconds in (3600, -3600, 0):
+            shift.write_text(str(seconds))
+            self.more(learner, 10)
+            self.check_agreement(learner)
+        world.actor.child.send_signal(signal.SIGSTOP)
+        shift.write_text("7200")
+        time.sleep(2)  # keepalive finds the actor frozen while the clock jumps
+        world.actor.child.send_signal(signal.SIGCONT)
+        self.more(learner)
         self.end(learner)
 
     def test_another_dataset_after_a_restart_ends_the_learner_with_both_fingerprints(self):

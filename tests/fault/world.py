@@ -15,7 +15,7 @@ from stock_client import actor_pb2, actor_pb2_grpc, channel_to, grpc, network, n
 SMALL = {"episodes": 4, "steps": 8, "curiosity_max": 0, "hidden1": 16, "hidden2": 16, "value_hidden": 16,
          "advantage_hidden": 16, "threads": 1, "keepalive_seconds": 1, "progress_deadline_seconds": 1}
 LEARNER = {"capacity": 20000, "min_size": 64, "samples_per_insert": 1, "batch_size": 32, "torch_threads": 1,
-           "keepalive_seconds": 1, "metrics_listen": "127.0.0.1:0", "policy": "p", "group": "g", "consumer": "c"}
+           "keepalive_seconds": 1, "metrics_listen": "127.0.0.1:0", "listen": "127.0.0.1:0", "policy": "p", "group": "g", "consumer": "c"}
 
 
 def flags(settings):
@@ -38,13 +38,15 @@ class World:
         self.settings = {**SMALL, **settings}
         self.port, self.actor, self.channel, self.number = free_port(), None, None, 0
         self.children = []
+        self.environment = {}  # of actors and learners
 
     def start_actor(self, **more):
         """Starts it, or starts it again, and waits until it serves."""
         self.number += 1
         settings = {"dataset": self.dataset, "listen": f"127.0.0.1:{self.port}", "metrics_listen": "127.0.0.1:0",
                     **self.settings, **more}
-        self.actor = Process(self.folder, f"actor{self.number}", "vixen-actor", *flags(settings))
+        self.actor = Process(self.folder, f"actor{self.number}", "vixen-actor", *flags(settings),
+                             environment=self.environment)
         self.children.append(self.actor)
         self.metrics_port = self.actor.ports()[1]
         if self.channel is not None:
@@ -63,7 +65,8 @@ class World:
         self.number += 1
         settings = {"actor": f"127.0.0.1:{port or self.port}", "dataset": self.dataset, "out": self.folder / "out",
                     **LEARNER, **more}
-        learner = Process(self.folder, f"learner{self.number}", "vixen-learner", *flags(settings))
+        learner = Process(self.folder, f"learner{self.number}", "vixen-learner", *flags(settings),
+                          environment=self.environment)
         self.children.append(learner)
         return learner
 

@@ -35,13 +35,14 @@ def vixen(*arguments, check=True):
 class Process:
     """One running binary. stderr goes to a file, so that a full pipe never stops it."""
 
-    def __init__(self, folder, name, program, *arguments):
+    def __init__(self, folder, name, program, *arguments, environment=None):
         self.ports_file = pathlib.Path(folder, f"{name}.ports")
         self.log = pathlib.Path(folder, f"{name}.log")
         self.ports_file.unlink(missing_ok=True)
         with open(self.log, "wb") as log:
             self.child = subprocess.Popen([BIN / program, *map(str, arguments), "--port_file", str(self.ports_file)],
-                                          stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+                                          stdout=log, stderr=log, stdin=subprocess.DEVNULL,
+                                          env={**os.environ, **(environment or {})})
 
     def wait_for(self, condition, what, seconds=60.0):
         """As wait_for, but fails at once with the log when this process ends meanwhile."""
