@@ -116,13 +116,17 @@ LaunchChoice ChooseLaunch(const AlgorithmChoice& started, Precision configured,
               Precision::kTf32, "activations might leave fp16's range"};
     case Precision::kFp16:
       if (fit.fp16) break;
-      return stepped(configured, "activations might leave fp16's range, clamping is counted here");
+      return stepped(configured, "activations might leave fp16's range, where they are clamped");
     case Precision::kTf32:
       if (fit.tf32) break;
       return stepped(configured, "activations might overflow");
     case Precision::kFp32:
       if (fit.split) break;
       return stepped(configured, "activations might leave the range of split products");
+  }
+  if (started.algorithm == CudaAlgorithm::kResident && !fit.fp16) {
+    return {CudaAlgorithm::kTiled, configured,
+            "activations might leave fp16's range, which resident does not scale them into"};
   }
   return {started.algorithm, configured, started.reason};
 }

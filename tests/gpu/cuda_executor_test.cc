@@ -294,14 +294,14 @@ TEST_P(CudaVariant, AgreesWithTheCpuOverScriptedActions) {
 }
 
 TEST_P(CudaVariant, AgreesWithTheCpuWhenABlockCarriesManyEpisodes) {
-  for (const uint32_t episodes : {300u, 1500u}) {
+  for (const uint32_t episodes : {300u, 1050u}) {
     World world(episodes, 120);
     ExpectCpuParity(world, GetParam().algorithm, GetParam().precision);
   }
 }
 
 TEST_P(CudaVariant, PassesTheStepCheckWithManyEpisodesABlock) {
-  for (const uint32_t episodes : {300u, 1500u}) {
+  for (const uint32_t episodes : {300u, 1050u}) {
     World world(episodes, 60);
     world.options.precision = GetParam().precision;
     const auto collector = Make(world.options, GetParam().algorithm);
@@ -364,6 +364,8 @@ INSTANTIATE_TEST_SUITE_P(All, CudaVariant,
                                          Variant{CudaAlgorithm::kTiled, Precision::kFp32},
                                          Variant{CudaAlgorithm::kTiled, Precision::kTf32},
                                          Variant{CudaAlgorithm::kTiled, Precision::kFp16},
+                                         Variant{CudaAlgorithm::kResident, Precision::kFp32},
+                                         Variant{CudaAlgorithm::kResident, Precision::kTf32},
                                          Variant{CudaAlgorithm::kResident, Precision::kFp16}),
                          NameOf);
 

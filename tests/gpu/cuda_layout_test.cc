@@ -13,6 +13,7 @@
 #include "kernels/collect/cuda_collector.h"
 #include "kernels/collect/cuda_executor.h"
 #include "kernels/collect/cuda_range.h"
+#include "kernels/collect/cuda_resident_image.h"
 #include "kernels/collect/cuda_tile_image.h"
 #include "kernels/collect/cuda_tile_layout.h"
 #include "kernels/collect/cuda_weights.h"
@@ -115,6 +116,92 @@ TEST(CudaTileImage, HoldsTheSameWeightsAsFragments) {
     EXPECT_EQ(sums[0], sums[1]);
     EXPECT_NE(sums[0], 0);
   }
+}
+
+// The network's weights but for layer 0's of the portfolio, which the image holds in float32.
+double SumOfResidentWeights(const Parameters& parameters) {
+  double sum = SumOfWeights(parameters);
+  const LayerLayout layer = LayersOf(parameters.architecture, parameters.kind)[0];
+  for (uint32_t output = 0; output < layer.outputs; ++output) {
+    for (uint32_t i = parameters.architecture.features; i < layer.inputs; ++i) {
+      sum -= parameters.values[layer.weight_offset + size_t{output} * layer.inputs + i];
+    }
+  }
+  return sum;
+}
+
+std::vector<std::byte> ResidentImage(const Parameters& parameters, tile::Operand operand,
+                                     Precision precision) {
+  const WeightsLayout layout = LayOutWeights(parameters.architecture, parameters.kind, precision);
+  const std::vector<std::byte> image = BuildWeightsImage(layout, parameters);
+  const size_t begin = layout.resident[static_cast<size_t>(operand)];
+  EXPECT_GT(begin, 0u);
+  return {image.begin() + static_cast<std::ptrdiff_t>(begin),
+          image.begin() + static_cast<std::ptrdiff_t>(begin + resident::ImageBytes(operand))};
+}
+
+TEST(CudaResidentImage, HoldsEveryWeightOnce) {
+  const Parameters parameters = Numbered(WeightsKind::kOnline);
+  const std::vector<std::byte> image =
+      ResidentImage(parameters, tile::Operand::kFp16, Precision::kFp16);
+  double sum = 0;
+  for (size_t i = 0; i < resident::PortfolioOffset(tile::Operand::kFp16); i += 2) {
+    sum += HalfAt(image, i);
+  }
+  EXPECT_EQ(sum, SumOfResidentWeights(parameters));
+}
+
+TEST(CudaResidentImage, HoldsTheSameWeightsInTf32AndBehindThemInFp16) {
+  const Parameters parameters = Numbered(WeightsKind::kOnline);
+  const std::vector<std::byte> image =
+      ResidentImage(parameters, tile::Operand::kTf32, Precision::kTf32);
+  double sum = 0;
+  for (size_t i = 0; i < resident::PortfolioOffset(tile::Operand::kTf32); i += 4) {
+    float value;
+    std::memcpy(&value, image.data() + i, sizeof(value));
+    sum += value;
+  }
+  EXPECT_EQ(sum, SumOfResidentWeights(parameters));
+  const std::vector<std::byte> halves =
+      ResidentImage(parameters, tile::Operand::kFp16, Precision::kFp16);
+  EXPECT_EQ(std::memcmp(image.data() + resident::HalvesOffset(tile::Operand::kTf32), halves.data(),
+                        halves.size()),
+            0);
+}
+
+TEST(CudaResidentImage, SplitsAWeightIntoPartsThatAddUpToIt) {
+  Parameters parameters = Numbered(WeightsKind::kOnline);
+  for (size_t i = 0; i < parameters.values.size(); ++i) {
+    parameters.values[i] = 0.0625f + static_cast<float>(i % 1021) / 16384.0f / 3.0f;
+  }
+  const std::vector<std::byte> image =
+      ResidentImage(parameters, tile::Operand::kSplit, Precision::kFp32);
+  // Layer 1 of the first block's first warp: lane 0, first word, columns 0 and 1 of neuron 0.
+  const size_t at = resident::Fragment1(0, 0, 0) * resident::FragmentBytes(tile::Operand::kSplit);
+  const LayerLayout layer = LayersOf(parameters.architecture, parameters.kind)[1];
+  for (size_t u = 0; u < 2; ++u) {
+    const double weight = parameters.values[layer.weight_offset + u];
+    const double high = HalfAt(image, at + 2 * u);
+    const double low = HalfAt(image, at + 512 + 2 * u) / 2048.0;
+    EXPECT_NEAR(high + low, weight, std::ldexp(weight, -21));
+    EXPECT_NE(low, 0);
+  }
+}
+
+TEST(CudaResidentImage, GivesEveryNeuronToOneRow) {
+  std::vector<int> first(256), other(128), stream(256);
+  for (int warp = 0; warp < resident::kWarps; ++warp) {
+    for (int row = 0; row < 16; ++row) {
+      for (int block = 0; block < 2; ++block) first[resident::Neuron0(warp, block, row)] += 1;
+      other[resident::Neuron(warp, row)] += 1;
+      for (int rank = 0; rank < resident::kCluster; ++rank) {
+        stream[resident::StreamRow(rank, resident::Neuron(warp, row))] += 1;
+      }
+    }
+  }
+  EXPECT_EQ(first, std::vector<int>(256, 1));
+  EXPECT_EQ(other, std::vector<int>(128, 1));
+  EXPECT_EQ(stream, std::vector<int>(256, 1));
 }
 
 TEST(CudaTileImage, SwizzlesTilesWithoutOverlap) {
@@ -244,6 +331,12 @@ TEST(CudaChoice, LeavesFp16WhenTheWeightsDoNotFit) {
   EXPECT_EQ(half.precision, Precision::kFp16);
   const LaunchChoice full = ChooseLaunch(started, Precision::kFp32, {false, true, false});
   EXPECT_EQ(full.algorithm, CudaAlgorithm::kStepped);
+  for (const Precision precision : {Precision::kTf32, Precision::kFp32}) {
+    const LaunchChoice scaled = ChooseLaunch(started, precision, wide);
+    EXPECT_EQ(scaled.algorithm, CudaAlgorithm::kTiled);
+    EXPECT_EQ(scaled.precision, precision);
+    EXPECT_NE(scaled.reason.find("fp16"), std::string::npos);
+  }
   const LaunchChoice fits = ChooseLaunch(started, Precision::kAuto, {});
   EXPECT_EQ(fits.algorithm, CudaAlgorithm::kResident);
   EXPECT_EQ(fits.reason, "few episodes");

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <vector>
 
@@ -104,6 +106,53 @@ TEST(Step, RecyclesToAFreshEpisodeFromOneDraw) {
   EXPECT_EQ(slot.position, 0.0f);
   EXPECT_EQ(slot.category_count[2], 0u);
   EXPECT_EQ(slot.barrier_armed, 0);
+}
+
+// What an executor may do that holds the scalars in registers, one place of the window, and the
+// portfolio of the state that the step before left.
+TEST(Step, GivesTheSameSlotsWithTheScalarsApartFromTheWindow) {
+  std::vector<float> close = {100.0f};
+  uint32_t random = 7;
+  while (close.size() < 2000) {
+    random = NextRandom(random);
+    close.push_back(close.back() * (1.0f + 0.002f * (UniformOf(random) - 0.5f)));
+  }
+  const SmallMarket market(close);
+  const MarketView view = market.view();
+  EnvSettings settings;
+  settings.max_episode_steps = 350;
+  settings.on_barrier = OnBarrier::kRelabel;
+  const Rules rules = MakeRules(settings, 1'000'000);
+  const auto start_of = [&view](uint32_t draw) { return StartBar(view, draw); };
+  SlotState whole = FreshSlot(rules, 1, 0, 0);
+  SlotState apart = whole;
+  float seen[kPortfolioFeatures] = {1.0f, 0.0f, 0.0f};
+  int ended = 0;
+  for (uint32_t step = 0; step < 3000; ++step) {
+    random = NextRandom(random);
+    const Choice choice{static_cast<int>((random >> 8) % kActions), false};
+    const StepRecord record = StepSlot(rules, view, choice, step, whole);
+
+    uint8_t& category = apart.category_window[apart.step % kDiversityWindow];
+    SlotRegisters<WindowPlace> registers(apart, WindowPlace{category});
+    const StepBar bar = ReadBar(view, apart.bar);
+    const StepStart start{{seen[0], seen[1], seen[2]}, EquityAt(registers, bar.close)};
+    const StepRecord same = AdvanceSlot(rules, bar, start, choice, TermsOf(rules, choice.action),
+                                        step, start_of, registers);
+    registers.Store(apart);
+    category = registers.category_window.category;
+    const bool ends = (same.flags & (kFlagTerminated | kFlagTruncated)) != 0;
+    if (ends) std::fill_n(apart.category_window, kDiversityWindow, uint8_t{0});
+    ended += ends;
+    seen[0] = ends ? 1.0f : same.next_portfolio[0];
+    seen[1] = ends ? 0.0f : same.next_portfolio[1];
+    seen[2] = ends ? 0.0f : same.next_portfolio[2];
+
+    ASSERT_EQ(std::memcmp(&apart, &whole, sizeof(whole)), 0) << step;
+    ASSERT_EQ(std::memcmp(same.portfolio, record.portfolio, sizeof(record.portfolio)), 0) << step;
+    ASSERT_EQ(std::memcmp(&same.pnl, &record.pnl, 4 * sizeof(float)), 0) << step;
+  }
+  EXPECT_GT(ended, 3);
 }
 
 TEST(Step, StopsBeforeTheEndOfTheRange) {
