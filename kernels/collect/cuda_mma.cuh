@@ -39,14 +39,6 @@ __device__ __forceinline__ uint32_t PackHalf(float low, float high) {
   return packed;
 }
 
-// Transposes an 8×8 matrix of 16-bit values held by a warp, row lane/4, columns 2·(lane % 4) and
-// + 1.
-__device__ __forceinline__ uint32_t TransposeHalves(uint32_t row) {
-  uint32_t column;
-  asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(column) : "r"(row));
-  return column;
-}
-
 __device__ __forceinline__ float LeakyRelu(float x) { return fmaxf(x, 0.01f * x); }
 
 // LeakyRelu of two sums as fp16: rounded first, so that it takes two instructions for both.

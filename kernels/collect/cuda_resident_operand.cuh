@@ -15,16 +15,6 @@ namespace vixen::kernels::resident {
 
 using tile::Operand;
 
-// d += a · b of 16×8 and 8×8 tf32 with float32 sums.
-__device__ __forceinline__ void MultiplyTf32(float* d, const uint32_t* a, uint32_t b0,
-                                             uint32_t b1) {
-  asm volatile(
-      "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
-      "{%0,%1,%2,%3};"
-      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-}
-
 // To tf32's 11 significant bits, ties away from zero: the matrix units ignore the low 13 bits.
 __device__ __forceinline__ uint32_t RoundedTf32(float value) {
   return __float_as_uint(value) + 0x1000u;
@@ -111,8 +101,8 @@ struct ChainedSums {
     if constexpr (kOperand == Operand::kFp16) {
       MmaF16(main[index % kMain], a.word, b.x, b.y);
     } else if constexpr (kOperand == Operand::kTf32) {
-      MultiplyTf32(main[2 * index % kMain], a.word, b.x, b.y);
-      MultiplyTf32(main[(2 * index + 1) % kMain], a.word + 4, b.z, b.w);
+      MmaTf32(main[2 * index % kMain], a.word, b.x, b.y);
+      MmaTf32(main[(2 * index + 1) % kMain], a.word + 4, b.z, b.w);
     } else {
       MmaF16(main[index % kMain], a.word, b.x, b.z);
       MmaF16(low[0], a.word + 4, b.x, b.z);
