@@ -98,7 +98,8 @@ __global__ void __launch_bounds__(TileThreads<kGroups>(), 1)
           [&](int network, const StateFragment<kOperand>& state) {
             return NetworkPass<kOperand, kGroups>(ring, token, shared.constants[network], state,
                                                   lane);
-          });
+          },
+          [] { WaitCopies(); });
     }
     token.End(group);
   }

@@ -30,7 +30,7 @@ struct MmaMemory {
 
 template <Operand kOperand>
 constexpr int NetworkStages() {
-  return tile::kHidden / tile::MmaChunk(kOperand) + 2 * tile::MmaStreamStages(kOperand) +
+  return tile::kHidden / tile::MmaChunk(kOperand) + 1 + 2 * tile::MmaStreamStages(kOperand) +
          tile::MmaLastStages(kOperand);
 }
 __device__ __forceinline__ void PlanStages(StageSource* plan, int& count, const std::byte*& from,
@@ -43,8 +43,11 @@ __device__ __forceinline__ void PlanStages(StageSource* plan, int& count, const 
 // Adds the stages of one network's image, or the curiosity model's two, to the plan; one thread.
 template <Operand kOperand>
 __device__ __forceinline__ void PlanNetwork(StageSource* plan, int& count, const std::byte* image) {
-  PlanStages(plan, count, image, tile::kHidden / tile::MmaChunk(kOperand),
-             tile::MmaLayer1Bytes(kOperand));
+  constexpr int kLayer0 = tile::Layer0Bytes(kOperand, tile::MmaChunk(kOperand));
+  PlanStages(plan, count, image, 1, kLayer0);
+  PlanStages(plan, count, image, tile::kHidden / tile::MmaChunk(kOperand) - 1,
+             kLayer0 + tile::kMmaLayer1Bytes);
+  PlanStages(plan, count, image, 1, tile::kMmaLayer1Bytes);
   PlanStages(plan, count, image, 2 * tile::MmaStreamStages(kOperand), tile::kMmaStreamBytes);
   PlanStages(plan, count, image, tile::MmaLastStages(kOperand), tile::kMmaLastBytes);
 }
@@ -146,18 +149,24 @@ __device__ __forceinline__ TileQ MmaNetworkPass(MmaStream& stream,
   __syncwarp();
   uint32_t hidden[kWords];
   {
+    // Products of layer 0 for the next neurons come before those of layer 1 over the present ones,
+    // their activation after them: the wait for it is hidden.
     float h1[128];
+    float h0[kChunk / 2];
+    uint32_t a[8];
     Clear(h1);
+    Clear(h0);
+    MmaBlock<kState, kChunk, kStateWords>(h0, state.word, stream.Next());
+    Activate<kOperand, kChunk>(h0, constants.scale[0], nullptr, nullptr, quad, a);
 #pragma unroll 1
-    for (int chunk = 0; chunk < tile::kHidden / kChunk; ++chunk) {
+    for (int chunk = 1; chunk < tile::kHidden / kChunk; ++chunk) {
       const std::byte* stage = stream.Next();
-      float h0[kChunk / 2];
       Clear(h0);
       MmaBlock<kState, kChunk, kStateWords>(h0, state.word, stage);
-      uint32_t a[8];
-      Activate<kOperand, kChunk>(h0, constants.scale[0], nullptr, nullptr, quad, a);
       MmaBlock<kOperand, 256, 8>(h1, a, stage + tile::Layer0Bytes(kOperand, kChunk));
+      Activate<kOperand, kChunk>(h0, constants.scale[0], nullptr, nullptr, quad, a);
     }
+    MmaBlock<kOperand, 256, 8>(h1, a, stream.Next());
     Activate<kOperand, 256>(h1, constants.scale[1], constants.bias1, constants.bias1, quad, hidden);
   }
   TileQ q;

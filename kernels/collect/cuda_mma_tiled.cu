@@ -97,7 +97,9 @@ __global__ void __launch_bounds__(32 * kMmaWarps, 1)
         },
         [&](int network, const StateFragment<kOperand>& state) {
           return MmaNetworkPass<kOperand>(stream, shared.constants[network], state);
-        });
+        },
+        // The pass waits for all but its own newest stage.
+        [] {});
   }
   WaitCopies();
 }

@@ -164,10 +164,17 @@ void WriteNetwork(const Matrices& source, Operand operand, TileForm form, const 
   TileWriter writer(form, out);
   const int chunk =
       form == TileForm::kSwizzled ? tile::TileInputs(operand) : tile::MmaChunk(operand);
-  for (int first = 0; first < tile::kHidden; first += chunk) {
+  const auto write_layer0 = [&](int first) {
     writer.Write(
         tile::StateOperand(operand), chunk, tile::kStateWidth, scale[0],
         [&](int row, int k) { return source.StateWeight(first + row, tile::StateColumn(k)); });
+  };
+  // Fragments of layer 0 come one stage ahead of layer 1's.
+  const bool ahead = form == TileForm::kFragments;
+  if (ahead) write_layer0(0);
+  for (int first = 0; first < tile::kHidden; first += chunk) {
+    const int next = ahead ? first + chunk : first;
+    if (next < tile::kHidden) write_layer0(next);
     writer.Write(operand, tile::kHidden, chunk, scale[1], [&](int row, int k) {
       return source.Weight(kShared1, row, NeuronOf(operand, first + k));
     });

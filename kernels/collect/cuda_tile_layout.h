@@ -94,7 +94,8 @@ VIXEN_HOST_DEVICE constexpr size_t PassBytes(Operand operand) {
 // The same weights for mma.sync, whose B operands are read as fragments: a unit is N neurons × 32
 // bytes of inputs (16 fp16, 8 tf32), a lane's words of two blocks of 8 neurons side by side. Split
 // operands have a unit of high parts, then one of low parts. Layer 0 in chunks of half as many
-// neurons, so that stages are half as large.
+// neurons, so that stages are half as large, and ahead of layer 1: the first chunk alone, then each
+// beside the layer 1 weights of the chunk before.
 VIXEN_HOST_DEVICE constexpr int MmaChunk(Operand operand) { return TileInputs(operand) / 2; }
 VIXEN_HOST_DEVICE constexpr size_t UnitBytes(int neurons) {
   return static_cast<size_t>(neurons) * 32;
@@ -106,11 +107,9 @@ VIXEN_HOST_DEVICE constexpr size_t UnitOffset(int row, int quad, int half) {
          half * 4;
 }
 inline constexpr int kMmaStageBytes = 20480;   // the largest
+inline constexpr int kMmaLayer1Bytes = 16384;  // 2 units of 256 neurons
 inline constexpr int kMmaStreamBytes = 16384;  // a stage of layer 2: 4 units of 128 neurons
 inline constexpr int kMmaLastBytes = 12288;    // of the last layer: 8 units of 48
-VIXEN_HOST_DEVICE constexpr int MmaLayer1Bytes(Operand operand) {
-  return Layer0Bytes(operand, MmaChunk(operand)) + 2 * 256 * 32;
-}
 VIXEN_HOST_DEVICE constexpr int MmaStreamStages(Operand operand) {
   return kHidden / TileInputs(operand);
 }

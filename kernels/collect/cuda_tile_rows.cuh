@@ -107,6 +107,13 @@ __device__ __forceinline__ StateFragment<kOperand> PresentStates(const LaunchArg
                                                                  uint32_t first_slot) {
   const SlotPlace place = PlaceIn(launch, first_slot);
   const MarketView& market = launch.market.view;
+  const auto row = [&](int r) {
+    const float4 now = shared.current[place.low + 8 * r];
+    const float portfolio[kPortfolioFeatures] = {now.y, now.z, now.w};
+    return LoadStateRow<kOperand>(launch.market, __float_as_uint(now.x), portfolio, place.quad);
+  };
+  const StateRow<kOperand> low = row(0);
+  const StateRow<kOperand> high = row(1);
   float4 prices;
   uint32_t start = 0;
   bool next_is_last = false;
@@ -118,18 +125,8 @@ __device__ __forceinline__ StateFragment<kOperand> PresentStates(const LaunchArg
     start = StartBar(market, NextRandom(NextRandom(NextRandom(slot.rng))));
     PrefetchState<kOperand>(launch.market, static_cast<size_t>(bar) + 1);
     PrefetchL2(market.targets + 4 * (static_cast<size_t>(bar) + 1));
-  }
-  const auto row = [&](int r) {
-    const float4 now = shared.current[place.low + 8 * r];
-    const float portfolio[kPortfolioFeatures] = {now.y, now.z, now.w};
-    return LoadStateRow<kOperand>(launch.market, __float_as_uint(now.x), portfolio, place.quad);
-  };
-  const StateRow<kOperand> low = row(0);
-  const StateRow<kOperand> high = row(1);
-  if (place.ruled) {
     PrefetchState<kOperand>(launch.market, start);
     PrefetchL2(market.targets + 4 * static_cast<size_t>(start));
-    PrefetchL2(market.last + start);
   }
   __syncwarp();
   if (place.ruled) {
@@ -260,34 +257,47 @@ __device__ __forceinline__ StateFragment<kOperand> StateOf(const LaunchArguments
   return FragmentOf<kOperand>(row(0), row(1), state_scale);
 }
 
-// Mean squared error of the curiosity model's sums of layer 1 against s', for a quad's two rows.
-__device__ __forceinline__ void CuriosityError(const LaunchArguments& launch,
-                                               const tile::CuriosityConstants& constants,
-                                               const float (&out)[16], const RowBars& bars,
-                                               uint64_t first, int quad, float (&error)[2]) {
+// A quad lane's columns 8·j + 2·quad + u of s'[0 … 32): what the curiosity model predicts.
+struct SeenRow {
+  float2 pair[4];
+};
+__device__ __forceinline__ SeenRow LoadSeen(const LaunchArguments& launch, uint32_t bar,
+                                            uint64_t row, int quad) {
   const uint32_t features = launch.market.view.feature_count;
+  const float* from = launch.market.features + static_cast<size_t>(bar) * launch.market.stride;
+  SeenRow seen;
+  // Rows are at least 32 floats wide, padded by zeros.
 #pragma unroll
-  for (int r = 0; r < 2; ++r) {
-    const float* seen =
-        launch.market.features + static_cast<size_t>(bars.bar[r] + 1) * launch.market.stride;
-    const float* portfolio =
-        launch.rows.next_portfolio + RowOf(launch, first, r) * kPortfolioFeatures;
-    float sum = 0.0f;
+  for (int j = 0; j < 4; ++j) {
+    seen.pair[j] = *reinterpret_cast<const float2*>(from + 8 * j + 2 * quad);
+  }
+  if (features < 32) {
+    const float* portfolio = launch.rows.next_portfolio + row * kPortfolioFeatures;
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
       const uint32_t column = 8 * j + 2 * quad;
-      // Rows are padded to four columns.
-      const float2 next = column < launch.market.stride
-                              ? *reinterpret_cast<const float2*>(seen + column)
-                              : make_float2(0.0f, 0.0f);
+      if (column >= features) seen.pair[j].x = portfolio[column - features];
+      if (column + 1 >= features) seen.pair[j].y = portfolio[column + 1 - features];
+    }
+  }
+  return seen;
+}
+
+// Mean squared error of the curiosity model's sums of layer 1, for a quad's two rows.
+__device__ __forceinline__ void CuriosityError(const tile::CuriosityConstants& constants,
+                                               const float (&out)[16], const SeenRow (&seen)[2],
+                                               int quad, float (&error)[2]) {
+  const float scale = constants.scale[1];
 #pragma unroll
-      for (int u = 0; u < 2; ++u) {
-        const uint32_t at = column + u;
-        const float value = at < features ? (u == 0 ? next.x : next.y) : portfolio[at - features];
-        const float difference =
-            fmaf(out[4 * j + 2 * r + u], constants.scale[1], constants.bias1[at]) - value;
-        sum += difference * difference;
-      }
+  for (int r = 0; r < 2; ++r) {
+    float sum = 0.0f;
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+      const float2 bias = *reinterpret_cast<const float2*>(constants.bias1 + 8 * j + 2 * quad);
+      const float first = fmaf(out[4 * j + 2 * r], scale, bias.x) - seen[r].pair[j].x;
+      const float second = fmaf(out[4 * j + 2 * r + 1], scale, bias.y) - seen[r].pair[j].y;
+      sum += first * first;
+      sum += second * second;
     }
     error[r] = QuadSum(sum) / 32.0f;
   }
@@ -298,31 +308,43 @@ __device__ __forceinline__ void CuriosityError(const LaunchArguments& launch,
 template <int kRows>
 struct FinishMemory {
   float mask[tile::kOutputs];
+  RowScratch scratch[kRows];
   float error[kRows];     // of the curiosity model
   int16_t action[kRows];  // double DQN: the online network's
 };
 
 // Rows first …, 16 a warp. `next`: their bars, replaced by those of the rows from `after` on.
 // `predict(state, category, out)` gives the sums of the curiosity model's last layer and its
-// constants, `pass(network, state)` Q of the target (0) or the online (1) network.
-template <Operand kOperand, int kRows, typename Predict, typename Pass>
+// constants, `pass(network, state)` Q of the target (0) or the online (1) network;
+// `finish_copies` returns when this thread's cp.async from before the last pass have landed.
+template <Operand kOperand, int kRows, typename Predict, typename Pass, typename Wait>
 __device__ __forceinline__ void FinishTile(const LaunchArguments& launch,
                                            FinishMemory<kRows>& shared, float state_scale,
                                            uint64_t first, uint64_t after, RowBars& next,
-                                           bool curious, const Predict& predict, const Pass& pass) {
+                                           bool curious, const Predict& predict, const Pass& pass,
+                                           const Wait& finish_copies) {
   const int quad = threadIdx.x % 4;
   const int low = threadIdx.x / 32 * 16 + threadIdx.x % 32 / 4;
   const BatchView& view = launch.rows;
   const RowBars bars = next;
   next = BarsFrom(launch, after);
+  {
+    // A quad's lanes bring the two halves of its rows' scratch.
+    const int r = quad / 2;
+    CopyAsync16(
+        reinterpret_cast<float4*>(&shared.scratch[low + 8 * r]) + quad % 2,
+        reinterpret_cast<const float4*>(launch.scratch + RowOf(launch, first, r)) + quad % 2);
+  }
   if (curious) {
     const auto state = StateOf<kOperand>(launch, bars, first, 0, view.portfolio, state_scale, quad);
     const int category[2] = {CategoryOf(view.action[RowOf(launch, first, 0)]),
                              CategoryOf(view.action[RowOf(launch, first, 1)])};
     float out[16];
+    const SeenRow seen[2] = {LoadSeen(launch, bars.bar[0] + 1, RowOf(launch, first, 0), quad),
+                             LoadSeen(launch, bars.bar[1] + 1, RowOf(launch, first, 1), quad)};
     const tile::CuriosityConstants* constants = predict(state, category, out);
     float error[2];
-    CuriosityError(launch, *constants, out, bars, first, quad, error);
+    CuriosityError(*constants, out, seen, quad, error);
     if (quad < 2) shared.error[low + 8 * quad] = quad == 0 ? error[0] : error[1];
   }
   PrefetchRows<kOperand>(launch, next, after, quad);
@@ -345,10 +367,12 @@ __device__ __forceinline__ void FinishTile(const LaunchArguments& launch,
       }
     }
     if (network == 1) continue;
+    finish_copies();
+    __syncwarp();
     const int mine = low + 8 * (quad & 1);
     const uint64_t row = first + mine;
     if (quad < 2 && row < static_cast<uint64_t>(launch.episodes) * launch.steps) {
-      FinishRow(launch, row, view.flags[row], launch.scratch[row],
+      FinishRow(launch, row, view.flags[row], shared.scratch[mine],
                 quad == 0 ? next_q[0] : next_q[1], curious ? shared.error[mine] : 0.0f, curious);
     }
   }
