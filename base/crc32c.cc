@@ -41,19 +41,15 @@ uint64_t LoadWord(const std::byte* p) {
 
 #if defined(__x86_64__)
 
-// The instruction has a latency of three cycles and a throughput of one, so three stretches of this
-// length are worked on at once.
-constexpr size_t kLaneBytes = 2048;
-
-// The CRC register after kLaneBytes zero bytes, as a linear map: XOR of one entry for each of the
+// The CRC register after `lane` zero bytes, as a linear map: XOR of one entry for each of the
 // register's four bytes.
 using ShiftTable = std::array<std::array<uint32_t, 256>, 4>;
 
-ShiftTable MakeShiftTable() {
+ShiftTable MakeShiftTable(size_t lane) {
   std::array<uint32_t, 32> image;  // of each single bit
   for (int bit = 0; bit < 32; ++bit) {
     uint32_t crc = uint32_t{1} << bit;
-    for (size_t i = 0; i < kLaneBytes; ++i) crc = (crc >> 8) ^ kSlicing[0][crc & 0xff];
+    for (size_t i = 0; i < lane; ++i) crc = (crc >> 8) ^ kSlicing[0][crc & 0xff];
     image[bit] = crc;
   }
   ShiftTable table{};
@@ -72,21 +68,32 @@ uint32_t ShiftByLane(const ShiftTable& table, uint32_t crc) {
          table[3][crc >> 24];
 }
 
-__attribute__((target("sse4.2"))) uint32_t ExtendWithInstruction(uint32_t crc, const std::byte* p,
-                                                                 size_t n) {
-  static const ShiftTable shift = MakeShiftTable();
-  uint64_t a = static_cast<uint32_t>(~crc);
-  for (; n >= 3 * kLaneBytes; p += 3 * kLaneBytes, n -= 3 * kLaneBytes) {
+// The instruction has a latency of three cycles and a throughput of one, so three lanes of kLane
+// bytes are worked on at once, as long as there are as many bytes. Advances `p` and `n`.
+template <size_t kLane>
+__attribute__((target("sse4.2"))) uint64_t InThreeLanes(uint64_t a, const std::byte*& p,
+                                                        size_t& n) {
+  static const ShiftTable shift = MakeShiftTable(kLane);
+  for (; n >= 3 * kLane; p += 3 * kLane, n -= 3 * kLane) {
     uint64_t b = 0;
     uint64_t c = 0;
-    for (size_t i = 0; i < kLaneBytes; i += 8) {
+    for (size_t i = 0; i < kLane; i += 8) {
       a = _mm_crc32_u64(a, LoadWord(p + i));
-      b = _mm_crc32_u64(b, LoadWord(p + kLaneBytes + i));
-      c = _mm_crc32_u64(c, LoadWord(p + 2 * kLaneBytes + i));
+      b = _mm_crc32_u64(b, LoadWord(p + kLane + i));
+      c = _mm_crc32_u64(c, LoadWord(p + 2 * kLane + i));
     }
-    uint32_t joined = ShiftByLane(shift, static_cast<uint32_t>(a)) ^ static_cast<uint32_t>(b);
+    const uint32_t joined = ShiftByLane(shift, static_cast<uint32_t>(a)) ^ static_cast<uint32_t>(b);
     a = ShiftByLane(shift, joined) ^ static_cast<uint32_t>(c);
   }
+  return a;
+}
+
+// Data comes in pieces of some kilobytes: short lanes for what is too little for the long ones.
+__attribute__((target("sse4.2"))) uint32_t ExtendWithInstruction(uint32_t crc, const std::byte* p,
+                                                                 size_t n) {
+  uint64_t a = static_cast<uint32_t>(~crc);
+  a = InThreeLanes<2048>(a, p, n);
+  a = InThreeLanes<128>(a, p, n);
   for (; n >= 8; p += 8, n -= 8) a = _mm_crc32_u64(a, LoadWord(p));
   uint32_t rest = static_cast<uint32_t>(a);
   for (; n > 0; ++p, --n) rest = _mm_crc32_u8(rest, static_cast<uint8_t>(*p));

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "base/exit_code.h"
+#include "base/keep_memory.h"
 #include "learner/client/backoff.h"
 #include "learner/options.h"
 #include "learner/session.h"
@@ -52,6 +53,7 @@ void WatchSignals(const sigset_t& signals, double grace_seconds, vixen::learner:
 }  // namespace
 
 int main(int argc, char** argv) {
+  vixen::base::KeepFreedMemory();
   vixen::v1::LearnerConfig config;
   CLI::App app("Learns a policy from the batches of vixen-actor", kProgram);
   vixen::config::ConfigFlags flags(app, config);

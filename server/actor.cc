@@ -9,13 +9,14 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/file.h"
 #include "base/status_macros.h"
 #include "base/str_cat.h"
+#include "proto/transport/certificates.h"
 #include "server/metrics/balance_collector.h"
 #include "server/metrics/balance_log.h"
 #include "server/metrics/gpu_collector.h"
-#include "server/service/listen_error.h"
+#include "server/metrics/tls_collector.h"
+#include "server/service/role_check.h"
 
 namespace vixen::server {
 namespace {
@@ -23,25 +24,12 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kMostMessageBytes = 8 << 20;
+constexpr int kMostMetadataBytes = 8 << 10;
+constexpr int kHandshakeTimeoutMs = 10'000;
+constexpr std::chrono::milliseconds kConnectionAgeGrace(30'000);
 constexpr int kLeastPingIntervalMs = 10'000;
 constexpr std::chrono::seconds kShortCalls(1);
 constexpr std::chrono::milliseconds kLeastWait(100);
-
-absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> Credentials(
-    const v1::TlsSettings& settings) {
-  if (settings.tls_certificate().empty()) return grpc::InsecureServerCredentials();
-  grpc::SslServerCredentialsOptions options(
-      settings.tls_ca().empty() ? GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE
-                                : GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
-  grpc::SslServerCredentialsOptions::PemKeyCertPair pair;
-  VIXEN_ASSIGN_OR_RETURN(pair.private_key, base::ReadFile(settings.tls_key()));
-  VIXEN_ASSIGN_OR_RETURN(pair.cert_chain, base::ReadFile(settings.tls_certificate()));
-  options.pem_key_cert_pairs.push_back(std::move(pair));
-  if (!settings.tls_ca().empty()) {
-    VIXEN_ASSIGN_OR_RETURN(options.pem_root_certs, base::ReadFile(settings.tls_ca()));
-  }
-  return grpc::SslServerCredentials(options);
-}
 
 // A peer that went without a word is noticed also while nothing is sent to it: without the last
 // argument gRPC asks only twice until it has data again. Peers may ask twice as often as we do.
@@ -53,6 +41,21 @@ void AddKeepalive(double seconds, grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
                              std::min(kLeastPingIntervalMs, period / 2));
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+}
+
+void SetLimits(const v1::StreamSettings& stream, grpc::ServerBuilder& builder) {
+  builder.SetMaxReceiveMessageSize(kMostMessageBytes);
+  AddKeepalive(stream.keepalive_seconds(), builder);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
+                             static_cast<int>(stream.max_streams()) + 16);
+  builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMostMetadataBytes);
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeTimeoutMs);
+  if (stream.max_connection_age_seconds() > 0) {
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS,
+                               static_cast<int>(stream.max_connection_age_seconds() * 1000));
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS,
+                               static_cast<int>(kConnectionAgeGrace.count()));
+  }
 }
 
 }  // namespace
@@ -103,27 +106,39 @@ absl::Status Actor::Listen(const v1::ActorConfig& config) {
     metrics_->Add(std::make_shared<ProcessCollector>());
     if (!setup_.executor.pci_bus_id.empty()) AddGpuMetrics();
   }
+  if (!config.health_listen().empty()) {
+    VIXEN_ASSIGN_OR_RETURN(health_, HealthServer::Listen(config.health_listen()));
+  }
   VIXEN_ASSIGN_OR_RETURN(const std::shared_ptr<grpc::ServerCredentials> credentials,
                          Credentials(config.tls()));
+  VIXEN_ASSIGN_OR_RETURN(listener_, Listener::Bind(config.listen()));
+  port_ = listener_->port();
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
-  builder.AddListeningPort(config.listen(), credentials, &port_);
+  auto acceptor = builder.experimental().AddExternalConnectionAcceptor(
+      grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, credentials);
   builder.RegisterService(&actor_service_);
   builder.RegisterService(&weights_service_);
   builder.RegisterService(&admin_service_);
-  builder.SetMaxReceiveMessageSize(kMostMessageBytes);
-  AddKeepalive(config.stream().keepalive_seconds(), builder);
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
-                             static_cast<int>(setup_.run.limits.max_streams()) + 16);
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  SetLimits(config.stream(), builder);
   server_ = builder.BuildAndStart();
-  if (server_ == nullptr || port_ == 0) {
-    server_.reset();
-    return ListenError("listen", config.listen());
-  }
+  if (server_ == nullptr) return absl::InternalError("gRPC refuses to start a server");
   SetServing(false);
+  listener_->Start(std::move(acceptor),
+                   [this] { actor_metrics_.connections_turned_away->Increment(); });
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> Actor::Credentials(
+    const v1::TlsSettings& tls) {
+  if (tls.tls_certificate().empty()) return grpc::InsecureServerCredentials();
+  VIXEN_ASSIGN_OR_RETURN(const transport::Certificates* certificates,
+                         transport::Certificates::Open(tls));
+  std::shared_ptr<grpc::ServerCredentials> credentials = certificates->ServerCredentials();
+  if (!tls.tls_ca().empty()) credentials->SetAuthMetadataProcessor(std::make_shared<RoleCheck>());
+  if (metrics_) metrics_->Add(std::make_shared<TlsCollector>(*certificates));
+  return credentials;
 }
 
 void Actor::AddGpuMetrics() {
@@ -139,6 +154,7 @@ void Actor::SetServing(bool serving) {
   grpc::HealthCheckServiceInterface* health = server_->GetHealthCheckService();
   for (const char* service : {"", "vixen.v1.Actor", "vixen.v1.Weights", "vixen.v1.Admin"}) {
     health->SetServingStatus(service, serving);
+    if (health_) health_->SetServing(service, serving);
   }
   actor_metrics_.ready->Set(serving ? 1 : 0);
 }
@@ -182,6 +198,7 @@ void Actor::Stop(Clock::time_point deadline) {
   }
   LogBooks(policies_);
   Enter("ending the gRPC server");
+  if (listener_) listener_->Stop();
   if (!EndServer(deadline)) {
     spdlog::warn("a peer takes nothing any more: its connection is left to the system");
   }

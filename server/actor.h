@@ -22,6 +22,8 @@
 #include "server/service/actor_service.h"
 #include "server/service/actor_state.h"
 #include "server/service/collect_streams.h"
+#include "server/service/health_server.h"
+#include "server/service/listener.h"
 #include "server/service/task_thread.h"
 #include "server/service/weights_service.h"
 #include "server/weights/weights_intake.h"
@@ -42,6 +44,7 @@ class Actor {
 
   int port() const { return port_; }
   int metrics_port() const { return metrics_ ? metrics_->port() : 0; }
+  int health_port() const { return health_ ? health_->port() : 0; }
   uint64_t run_id() const { return setup_.run.run_id; }
 
   // Asks WaitForStop to return. Any thread.
@@ -58,6 +61,7 @@ class Actor {
  private:
   explicit Actor(ActorSetup setup);
   absl::Status Listen(const v1::ActorConfig& config);
+  absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> Credentials(const v1::TlsSettings& tls);
   void AddGpuMetrics();
   void SetServing(bool serving);
   void RequestStopWith(absl::Status status);
@@ -77,6 +81,8 @@ class Actor {
   WeightsService weights_service_{state_};
   AdminService admin_service_{state_};
   std::unique_ptr<MetricsServer> metrics_;
+  std::unique_ptr<HealthServer> health_;
+  std::unique_ptr<Listener> listener_;
   std::unique_ptr<grpc::Server> server_;
   int port_ = 0;
 

@@ -18,6 +18,7 @@
 #include "absl/status/status.h"
 #include "base/exit_code.h"
 #include "base/file.h"
+#include "base/keep_memory.h"
 #include "base/status_macros.h"
 #include "base/str_cat.h"
 #include "proto/config/command_line.h"
@@ -74,8 +75,9 @@ void WatchShutdown(const Actor* actor, std::chrono::steady_clock::time_point dea
 
 absl::Status WritePortFile(const std::string& path, const Actor& actor) {
   if (path.empty()) return absl::OkStatus();
-  return base::WriteFileAtomically(path,
-                                   base::StrCat(actor.port(), "\n", actor.metrics_port(), "\n"));
+  std::string ports = base::StrCat(actor.port(), "\n", actor.metrics_port(), "\n");
+  if (actor.health_port() != 0) ports += base::StrCat(actor.health_port(), "\n");
+  return base::WriteFileAtomically(path, ports);
 }
 
 absl::Status RunActor(const v1::ActorConfig& config) {
@@ -108,6 +110,7 @@ absl::Status RunActor(const v1::ActorConfig& config) {
 }
 
 int Main(int argc, char** argv) {
+  base::KeepFreedMemory();
   const sigset_t signals = StopSignals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);

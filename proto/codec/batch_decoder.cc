@@ -19,6 +19,7 @@ namespace {
 constexpr uint32_t kMostEpisodes = 65536;
 constexpr uint32_t kMostSteps = 65536;
 constexpr uint32_t kMostFeatures = 253;
+constexpr size_t kKeptBuffers = 4;
 
 absl::Status Wrong(std::string_view what, uint64_t value, uint64_t expected) {
   return absl::InvalidArgumentError(
@@ -57,10 +58,18 @@ absl::StatusOr<BatchDecoder> BatchDecoder::Create(const v1::Opened& opened,
                      " bytes in this encoding, the limit is ", max_payload_bytes));
   }
   const base::Sha256Digest sha256 = base::Sha256Of(opened.settings());
-  BatchDecoder decoder(opened, std::move(layout), std::string(sha256.begin(), sha256.end()));
-  decoder.payload_bytes_ = payload;
-  return decoder;
+  return BatchDecoder(opened, std::move(layout), std::string(sha256.begin(), sha256.end()));
 }
+
+BatchDecoder::BatchDecoder(const v1::Opened& opened, ColumnLayout layout,
+                           std::string settings_sha256)
+    : opened_(opened),
+      layout_(std::move(layout)),
+      settings_sha256_(std::move(settings_sha256)),
+      payload_bytes_(layout_.PayloadBytes(opened.episodes(), opened.steps())),
+      buffers_(kernels::Batch::PayloadBytes(size_t{opened.episodes()} * opened.steps(),
+                                            layout_.encoding().terms()),
+               kKeptBuffers) {}
 
 absl::StatusOr<std::optional<DecodedBatch>> BatchDecoder::Add(const v1::CollectResponse& response) {
   switch (response.part_case()) {
@@ -124,9 +133,10 @@ absl::Status BatchDecoder::Begin(const v1::BatchHeader& header) {
   if (inside) return absl::InvalidArgumentError("a header came inside a batch");
   VIXEN_RETURN_IF_ERROR(CheckHeader(header));
   failed_ = false;
-  current_.emplace(DecodedBatch{
-      .header = header,
-      .batch = kernels::Batch(header.episodes(), header.steps(), layout_.encoding().terms())});
+  current_.emplace(
+      DecodedBatch{.header = header,
+                   .batch = kernels::Batch(header.episodes(), header.steps(),
+                                           layout_.encoding().terms(), buffers_.Take())});
   PrepareTargets();
   return absl::OkStatus();
 }

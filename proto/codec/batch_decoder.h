@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/buffer_pool.h"
 #include "kernels/batch/batch.h"
 #include "proto/codec/column_layout.h"
 #include "vixen/v1/actor.pb.h"
@@ -29,7 +30,7 @@ struct DecodedBatch {
 // (the caller ends the stream). DATA_LOSS: the payload's CRC-32C differs. INVALID_ARGUMENT:
 // everything else (order of messages, offsets, sizes, dimensions, values). Memory is taken once a
 // batch, after the header's sizes were found equal to those of the declared layout and below
-// `max_payload_bytes`. Not thread-safe.
+// `max_payload_bytes`; a batch that was let go of gives it back for the next one. Not thread-safe.
 class BatchDecoder {
  public:
   static constexpr uint64_t kDefaultMaxPayloadBytes = uint64_t{1} << 31;
@@ -58,8 +59,7 @@ class BatchDecoder {
     uint64_t bytes;
   };
 
-  BatchDecoder(const v1::Opened& opened, ColumnLayout layout, std::string settings_sha256)
-      : opened_(opened), layout_(std::move(layout)), settings_sha256_(std::move(settings_sha256)) {}
+  BatchDecoder(const v1::Opened& opened, ColumnLayout layout, std::string settings_sha256);
   absl::Status CheckHeader(const v1::BatchHeader& header) const;
   absl::Status CheckChunk(uint64_t offset, uint64_t bytes) const;
   void PrepareTargets();
@@ -71,6 +71,7 @@ class BatchDecoder {
   ColumnLayout layout_;
   std::string settings_sha256_;
   uint64_t payload_bytes_ = 0;
+  base::BufferPool buffers_;  // of whole batches
 
   std::optional<DecodedBatch> current_;
   std::vector<std::byte> halves_;  // F16 columns of the current batch, in order

@@ -100,6 +100,13 @@ std::vector<std::span<const std::byte>> EncodedBatch::Range(uint64_t offset, uin
   return parts;
 }
 
+uint32_t EncodedBatch::ExtendCrc32c(uint32_t crc, uint64_t offset, uint64_t size) const {
+  for (const std::span<const std::byte> part : Range(offset, size)) {
+    crc = base::ExtendCrc32c(crc, part);
+  }
+  return crc;
+}
+
 absl::StatusOr<EncodedBatch> EncodeBatch(const kernels::Batch& batch, const ColumnLayout& layout,
                                          const kernels::MarketView& market) {
   if (layout.encoding().terms() && !batch.with_terms()) {
@@ -136,7 +143,6 @@ absl::StatusOr<EncodedBatch> EncodeBatch(const kernels::Batch& batch, const Colu
   }
   for (std::span<const std::byte> piece : encoded.pieces) {
     encoded.payload_bytes += piece.size();
-    encoded.crc32c = base::ExtendCrc32c(encoded.crc32c, piece);
   }
   return encoded;
 }

@@ -20,15 +20,18 @@ struct EncodedBatch {
   std::vector<std::span<const std::byte>> pieces;
   std::vector<std::byte> owned;
   uint64_t payload_bytes = 0;
-  uint32_t crc32c = 0;
 
+  // The CRC-32C of bytes [0, offset + size), given that of the first `offset` (0 at the start). To
+  // be called as the bytes are sent: they are in the cache then.
+  uint32_t ExtendCrc32c(uint32_t crc, uint64_t offset, uint64_t size) const;
+  uint32_t Crc32c() const { return ExtendCrc32c(0, 0, payload_bytes); }
   // The parts of bytes [offset, offset + size) of the payload, in order.
   std::vector<std::span<const std::byte>> Range(uint64_t offset, uint64_t size) const;
 };
 
 // Gathers state and next_state from `market` (host memory) by bar and portfolio features; rows that
 // are not valid give zeros. INVALID_ARGUMENT when the layout has `terms` or `slot_states` that the
-// batch has not. Thread-safe; cost: one CRC pass over the bytes, plus the copies named above.
+// batch has not. Thread-safe; cost: the copies named above.
 absl::StatusOr<EncodedBatch> EncodeBatch(const kernels::Batch& batch, const ColumnLayout& layout,
                                          const kernels::MarketView& market);
 

@@ -103,6 +103,14 @@ void CheckActor(const v1::ActorConfig& actor, std::vector<Fault>& faults) {
         "\" without tls_certificate: peers cannot be "
         "checked on a connection without TLS");
   }
+  if (!tls.tls_certificate().empty() && tls.tls_ca().empty() && !tls.insecure()) {
+    Add(faults, "tls_certificate", "tls_certificate is \"", tls.tls_certificate(),
+        "\" without tls_ca: clients have no role then and anyone may push weights; set tls_ca, or "
+        "insecure true");
+  }
+  if (!actor.health_listen().empty()) {
+    (void)CheckAddress("health_listen", actor.health_listen(), faults);
+  }
   if (!actor.metrics_listen().empty()) {
     const auto metrics = CheckAddress("metrics_listen", actor.metrics_listen(), faults);
     if (metrics.ok() && listen.ok() && metrics->port != 0 && metrics->port == listen->port &&

@@ -81,6 +81,11 @@ ActorMetrics::ActorMetrics(std::string_view executor, std::string_view device)
                          .Help("Collect streams ended because the peer took nothing")
                          .Register(registry)
                          .Add({});
+  connections_turned_away = &BuildCounter()
+                                 .Name("vixen_connections_turned_away_total")
+                                 .Help("Connections closed because file descriptors were short")
+                                 .Register(registry)
+                                 .Add({});
   sent_bytes = &BuildCounter()
                     .Name("vixen_stream_sent_bytes_total")
                     .Help("Payload bytes written to Collect streams")

@@ -55,6 +55,7 @@ class ActorMetrics {
   prometheus::Gauge* streams = nullptr;
   prometheus::Counter* streams_opened = nullptr;
   prometheus::Counter* streams_evicted = nullptr;
+  prometheus::Counter* connections_turned_away = nullptr;
   prometheus::Counter* sent_bytes = nullptr;
   prometheus::Counter* sent_batches = nullptr;
   prometheus::Gauge* draining = nullptr;

@@ -249,6 +249,7 @@ void CollectStream::SendHeaderLocked(
   if (!encoded.ok()) return EndLocked(ToGrpc(absl::InternalError(encoded.status().message())));
   outgoing_ = *encoded;
   sent_bytes_ = 0;
+  crc32c_ = 0;
   v1::CollectResponse response;
   *response.mutable_header() = outgoing.batch->header;
   response.mutable_header()->set_delivery(outgoing.delivery);
@@ -261,13 +262,14 @@ void CollectStream::SendNextPartLocked() {
   if (sent_bytes_ < encoded.payload_bytes) {
     const uint64_t size =
         std::min<uint64_t>(state_.run.limits.chunk_bytes(), encoded.payload_bytes - sent_bytes_);
+    crc32c_ = encoded.ExtendCrc32c(crc32c_, sent_bytes_, size);
     response_ = ChunkToByteBuffer(outgoing_, sent_bytes_, size);
     sent_bytes_ += size;
     state_.metrics.sent_bytes->Increment(static_cast<double>(size));
     return WriteLocked(&response_);
   }
   v1::CollectResponse response;
-  response.mutable_trailer()->set_crc32c(encoded.crc32c);
+  response.mutable_trailer()->set_crc32c(crc32c_);
   *response.mutable_trailer()->mutable_statistics() =
       codec::ToProto(outgoing_->batch->batch.statistics);
   outgoing_.reset();

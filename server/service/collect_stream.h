@@ -95,6 +95,7 @@ class CollectStream final
   bool encoding_ = false;                     // the encoding thread has the next batch
   std::shared_ptr<const EncodedOutgoing> outgoing_;
   uint64_t sent_bytes_ = 0;  // of outgoing_'s payload
+  uint32_t crc32c_ = 0;      // of these
   std::optional<Clock::time_point> evicted_at_;
   bool done_ = false;  // gRPC is done: context_ is gone
 };

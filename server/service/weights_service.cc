@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/service/weights_service.h"
 
+#include <grpcpp/alarm.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <utility>
 
@@ -23,9 +25,23 @@ class PushStream final : public StreamMachine<grpc::ServerReadReactor<v1::PushWe
   PushStream(ActorState& state, v1::PushWeightsResponse* response)
       : state_(state), response_(response), upload_(state.intake) {}
 
-  void Begin() { StartRead(&request_); }
+  // The upload has to be complete `deadline` from now: what is gathered takes memory.
+  void Begin(std::chrono::duration<double> deadline) {
+    const auto end = std::chrono::system_clock::now() +
+                     std::chrono::duration_cast<std::chrono::system_clock::duration>(deadline);
+    alarm_.Set(end, [weak = weak_from_this()](bool expired) {
+      const std::shared_ptr<PushStream> stream = weak.lock();
+      if (expired && stream) stream->Expire();
+    });
+    StartRead(&request_);
+  }
 
   void OnReadDone(bool ok) override {
+    {
+      std::lock_guard lock(mutex_);
+      if (ended()) return;
+      complete_ = !ok;
+    }
     if (!ok) return Stage();
     const absl::Status added = upload_.Add(request_);
     if (!added.ok()) return Refuse(added);
@@ -38,6 +54,15 @@ class PushStream final : public StreamMachine<grpc::ServerReadReactor<v1::PushWe
     if (!complete.ok()) return Refuse(complete);
     const bool posted = state_.staging.Post([stream = shared_from_this()] { stream->Apply(); });
     if (!posted) Refuse(absl::ResourceExhaustedError("too many weights pushes wait; try again"));
+  }
+
+  void Expire() {
+    {
+      std::lock_guard lock(mutex_);
+      if (complete_) return;
+    }
+    Refuse(
+        absl::DeadlineExceededError("the upload was not complete after progress_deadline_seconds"));
   }
 
   void Apply() {
@@ -64,6 +89,8 @@ class PushStream final : public StreamMachine<grpc::ServerReadReactor<v1::PushWe
   v1::PushWeightsResponse* const response_;
   v1::PushWeightsRequest request_;
   WeightsUpload upload_;
+  bool complete_ = false;
+  grpc::Alarm alarm_;
 };
 
 }  // namespace
@@ -73,7 +100,7 @@ grpc::ServerReadReactor<v1::PushWeightsRequest>* WeightsService::PushWeights(
   auto stream = std::make_shared<PushStream>(state_, response);
   stream->Keep(stream);
   PushStream* reactor = stream.get();
-  reactor->Begin();
+  reactor->Begin(std::chrono::duration<double>(state_.run.limits.progress_deadline_seconds()));
   return reactor;
 }
 

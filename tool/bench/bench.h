@@ -7,5 +7,6 @@
 namespace vixen::tool {
 
 void AddKernelBench(CLI::App& bench, Selected& selected);
+void AddStreamBench(CLI::App& bench, Selected& selected);
 
 }  // namespace vixen::tool

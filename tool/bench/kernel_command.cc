@@ -6,14 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_split.h"
 #include "base/exit_code.h"
 #include "base/file.h"
 #include "base/status_macros.h"
 #include "base/str_cat.h"
 #include "bench/kernels/kernel_bench.h"
 #include "tool/bench/bench.h"
+#include "tool/bench/shape.h"
 #include "tool/executor_flags.h"
 #if defined(VIXEN_WITH_CUDA)
 #include "tool/bench/cuda_kernel.h"
@@ -29,16 +28,6 @@ struct KernelFlags {
   bool variants = false;
   std::string json;
 };
-
-absl::StatusOr<bench::KernelBenchOptions::Shape> ParseShape(const std::string& text) {
-  const std::vector<std::string> parts = absl::StrSplit(text, 'x');
-  bench::KernelBenchOptions::Shape shape{};
-  if (parts.size() != 2 || !absl::SimpleAtoi(parts[0], &shape.episodes) ||
-      !absl::SimpleAtoi(parts[1], &shape.steps)) {
-    return base::UsageError(base::StrCat("--shapes ", text, ": give NxL, such as 128x500"));
-  }
-  return shape;
-}
 
 nlohmann::json ToJson(const bench::KernelBenchResult& result) {
   nlohmann::json rows = nlohmann::json::array();
@@ -96,8 +85,8 @@ absl::Status RunKernel(KernelFlags& flags) {
   VIXEN_ASSIGN_OR_RETURN(const kernels::ChosenExecutor chosen, flags.executor.Choose());
   if (!flags.shapes.empty()) flags.options.shapes.clear();
   for (const std::string& text : flags.shapes) {
-    VIXEN_ASSIGN_OR_RETURN(const auto shape, ParseShape(text));
-    flags.options.shapes.push_back(shape);
+    VIXEN_ASSIGN_OR_RETURN(const Shape shape, ParseShape(text));
+    flags.options.shapes.push_back({shape.episodes, shape.steps});
   }
   flags.options.threads = flags.executor.threads;
 #if defined(VIXEN_WITH_CUDA)

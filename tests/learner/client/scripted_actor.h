@@ -98,7 +98,7 @@ class ScriptedActor final : public v1::Actor::Service, public v1::Weights::Servi
     }
     response.mutable_chunk()->set_data(payload);
     stream.Write(response);
-    response.mutable_trailer()->set_crc32c(encoded.crc32c);
+    response.mutable_trailer()->set_crc32c(encoded.Crc32c());
     *response.mutable_trailer()->mutable_statistics() = codec::ToProto(batch.statistics);
     stream.Write(response);
   }

@@ -103,7 +103,7 @@ TEST(BatchEncoder, SendsCompactAndTermsWithoutACopy) {
     EXPECT_TRUE(encoded->owned.empty());
     EXPECT_EQ(encoded->payload_bytes, (terms ? 62u : 42u) * 15u);
     if (terms) {
-      EXPECT_EQ(encoded->crc32c, base::Crc32c(example.batch.payload()));
+      EXPECT_EQ(encoded->Crc32c(), base::Crc32c(example.batch.payload()));
     }
   }
 }

@@ -103,7 +103,7 @@ class Example {
       }
     }
     v1::BatchTrailer& trailer = *messages.emplace_back().mutable_trailer();
-    trailer.set_crc32c(encoded->crc32c);
+    trailer.set_crc32c(encoded->Crc32c());
     *trailer.mutable_statistics() = ToProto(batch.statistics);
     return messages;
   }

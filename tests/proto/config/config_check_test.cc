@@ -111,7 +111,11 @@ TEST(ConfigCheck, ListensBeyondLoopbackOnlyWithTlsOrInsecure) {
   EXPECT_THAT(Actor("listen: \"0.0.0.0:50051\""),
               AllOf(HasSubstr("listen is \"0.0.0.0:50051\""), HasSubstr("insecure false")));
   EXPECT_EQ(Actor("listen: \"0.0.0.0:50051\" tls { insecure: true }"), "");
-  EXPECT_EQ(Actor("listen: \"0.0.0.0:50051\" tls { tls_certificate: \"c\" tls_key: \"k\" }"), "");
+  EXPECT_EQ(Actor("listen: \"0.0.0.0:50051\" tls { tls_certificate: \"c\" tls_key: \"k\" "
+                  "tls_ca: \"a\" }"),
+            "");
+  EXPECT_THAT(Actor("tls { tls_certificate: \"c\" tls_key: \"k\" }"),
+              HasSubstr("tls_certificate is \"c\" without tls_ca"));
   EXPECT_EQ(Actor("listen: \"[::1]:0\""), "");
 }
 

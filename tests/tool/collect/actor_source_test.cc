@@ -169,7 +169,7 @@ class PlayedActor final : public v1::Actor::Service {
       response.mutable_chunk()->set_data(data);
       stream.Write(response);
     }
-    response.mutable_trailer()->set_crc32c(encoded.crc32c ^ (spoil ? 1u : 0u));
+    response.mutable_trailer()->set_crc32c(encoded.Crc32c() ^ (spoil ? 1u : 0u));
     *response.mutable_trailer()->mutable_statistics() = codec::ToProto(batch.statistics);
     stream.Write(response);
     ++sent;
