@@ -77,8 +77,9 @@ absl::Status WriteOptimizer(const std::string& path, const LearnerCut& cut) {
 absl::Status WriteReplay(const std::string& path, const LearnerCut& cut) {
   base::TensorFileWriter writer;
   cut.replay.rows.AddTo(writer);
-  writer.Tensor<double>("leaf", {static_cast<int64_t>(cut.replay.leaves.size())},
-                        cut.replay.leaves);
+  const size_t rows = cut.replay.rows.rows;
+  writer.Tensor<double>("leaf", {static_cast<int64_t>(rows)},
+                        std::span(cut.replay.leaves).first(rows));
   return writer.Write(path);
 }
 

@@ -6,7 +6,8 @@
 
 namespace vixen::learner {
 
-CheckpointWriter::CheckpointWriter(CheckpointStore store) : store_(std::move(store)) {
+CheckpointWriter::CheckpointWriter(CheckpointStore store, size_t replay_capacity)
+    : store_(std::move(store)), replay_capacity_(replay_capacity) {
   thread_ = std::thread([this] { Run(); });
 }
 
@@ -20,7 +21,11 @@ CheckpointWriter::~CheckpointWriter() {
 }
 
 void CheckpointWriter::Run() {
+  cut_.replay.rows.Reserve(replay_capacity_);
+  cut_.replay.leaves.resize(replay_capacity_);
   std::unique_lock lock(mutex_);
+  state_ = State::kIdle;
+  changed_.notify_all();
   while (true) {
     changed_.wait(lock, [this] { return stopping_ || state_ == State::kWriting; });
     if (state_ != State::kWriting) return;
@@ -61,7 +66,7 @@ std::optional<CheckpointWriter::Result> CheckpointWriter::TakeResult() {
 std::optional<CheckpointWriter::Result> CheckpointWriter::WaitForResult() {
   {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return state_ != State::kWriting; });
+    changed_.wait(lock, [this] { return state_ == State::kIdle || state_ == State::kDone; });
   }
   return TakeResult();
 }

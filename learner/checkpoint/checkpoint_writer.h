@@ -13,15 +13,16 @@
 
 namespace vixen::learner {
 
-// Writes one cut at a time on a thread of its own. The cut's memory stays here and is used again,
-// so that making the next one costs no new pages. All calls from one thread.
+// Writes one cut at a time on a thread of its own. The memory for a full replay is made on that
+// thread at the start and used again and again, so that making a cut costs no new pages. All calls
+// from one thread.
 class CheckpointWriter {
  public:
-  explicit CheckpointWriter(CheckpointStore store);
+  CheckpointWriter(CheckpointStore store, size_t replay_capacity);
   // Waits for the write under way.
   ~CheckpointWriter();
 
-  // Where to put the next cut; null while the one before is being written.
+  // Where to put the next cut; null while the memory is being made or the cut before written.
   LearnerCut* Begin();
   // Writes what was put there.
   void Commit();
@@ -34,18 +35,19 @@ class CheckpointWriter {
   };
   // The result of a write that has ended since the last call.
   std::optional<Result> TakeResult();
-  // As TakeResult, but waits for the write under way; nullopt when there is none.
+  // As TakeResult, but waits for what is under way; nullopt when nothing was written.
   std::optional<Result> WaitForResult();
 
  private:
-  enum class State { kIdle, kWriting, kDone };
+  enum class State { kBusy, kIdle, kWriting, kDone };
   void Run();
 
   const CheckpointStore store_;
+  const size_t replay_capacity_;
   LearnerCut cut_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  State state_ = State::kIdle;
+  State state_ = State::kBusy;
   bool stopping_ = false;
   Result result_;
   std::thread thread_;

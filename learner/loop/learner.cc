@@ -12,7 +12,6 @@
 #include "base/crc32c.h"
 #include "base/file.h"
 #include "base/status_macros.h"
-#include "kernels/batch/columns.h"
 #include "learner/checkpoint/resume_check.h"
 #include "learner/options.h"
 #include "learner/trainer/initial_weights.h"
@@ -23,27 +22,8 @@ namespace {
 using kernels::WeightsKind;
 
 constexpr int kUpdatesBetweenEvents = 4;
-constexpr std::chrono::milliseconds kIdle{50};
 // The streams' part of the grace period: an actor ends a half-closed one after what it reserved.
 constexpr std::chrono::milliseconds kStreamEnd{3000};
-
-template <typename T>
-const T* Column(const kernels::Batch& batch, kernels::ColumnId id) {
-  return reinterpret_cast<const T*>(batch.Column(id).data());
-}
-
-LaunchRows RowsOf(const kernels::Batch& batch) {
-  using kernels::ColumnId;
-  return {.episodes = batch.episodes(),
-          .steps = batch.steps(),
-          .bar = Column<uint32_t>(batch, ColumnId::kBar),
-          .action = Column<uint8_t>(batch, ColumnId::kAction),
-          .flags = Column<uint8_t>(batch, ColumnId::kFlags),
-          .portfolio = Column<float>(batch, ColumnId::kPortfolio),
-          .next_portfolio = Column<float>(batch, ColumnId::kNextPortfolio),
-          .reward = Column<float>(batch, ColumnId::kReward),
-          .td = Column<float>(batch, ColumnId::kTd)};
-}
 
 TrainerOptions OptionsOf(const Plan& plan, const std::string& device) {
   const v1::TrainerSettings& t = plan.config.trainer();
@@ -97,7 +77,8 @@ absl::StatusOr<std::unique_ptr<Learner>> Learner::Create(
   VIXEN_ASSIGN_OR_RETURN(learner->actors_, Actors::Create(plan, book, learner->events_));
   if (MakesCheckpoints(plan.config)) {
     learner->checkpoints_ = std::make_unique<CheckpointWriter>(
-        CheckpointStore(CheckpointFolder(plan.config), plan.config.checkpoint().checkpoint_keep()));
+        CheckpointStore(CheckpointFolder(plan.config), plan.config.checkpoint().checkpoint_keep()),
+        plan.config.replay().capacity());
   }
   if (const std::string& trace = plan.config.testing().update_trace(); !trace.empty()) {
     learner->trace_.open(trace, std::ios::trunc);
@@ -215,164 +196,6 @@ absl::Status Learner::Loop(StopFlag& stop) {
   return absl::OkStatus();
 }
 
-absl::Status Learner::TakeEvent(bool may_sample) {
-  std::optional<Event> event =
-      may_sample ? events_.PopFor(std::chrono::nanoseconds(0)) : events_.PopFor(kIdle);
-  return event.has_value() ? Handle(*event) : absl::OkStatus();
-}
-
-absl::Status Learner::TakeStored() {
-  RunInput& input = inputs_.front();
-  if (stored_->AtEnd()) {
-    if (OpenWindows() > 0) BeginRun(input, input.run_id);
-    if (limiter_.inserts() >= plan_.config.limiter().min_size()) return absl::OkStatus();
-    return absl::FailedPreconditionError(
-        absl::StrCat("offline: the batches hold ", limiter_.inserts(), " rows, min_size is ",
-                     plan_.config.limiter().min_size(), "; give more batches or lower min_size"));
-  }
-  if (limiter_.LaunchesAllowed(OpenWindows()) < 1) return absl::OkStatus();
-  // What a checkpoint holds already is passed over at once: the next batch comes when it came
-  // before.
-  std::string file;
-  std::optional<codec::RecordedBatch> recorded;
-  while (!recorded.has_value() && !stored_->AtEnd()) {
-    file = stored_->next_file();
-    VIXEN_ASSIGN_OR_RETURN(recorded, stored_->Next());
-    if (book_.Holds(recorded->header.run_id(), recorded->header.sequence())) recorded.reset();
-  }
-  if (!recorded.has_value()) return absl::OkStatus();
-  const v1::BatchHeader& header = recorded->header;
-  const absl::Status same = CheckSameWork(plan_, StoredBatches::InfoOf(*recorded, plan_.bars));
-  if (!same.ok()) return absl::Status(same.code(), absl::StrCat(file, ": ", same.message()));
-  if (input.builder == nullptr || input.run_id != header.run_id()) {
-    BeginRun(input, header.run_id());
-    book_.RunOpened(input.actor, header.run_id());
-  }
-  book_.Receive(header.run_id(), header.sequence(), recorded->batch.statistics.valid_rows);
-  metrics_.batches.Increment();
-  Insert(input, header, recorded->batch);
-  return absl::OkStatus();
-}
-
-absl::Status Learner::Handle(Event& event) {
-  if (auto* opened = std::get_if<StreamOpened>(&event)) {
-    HandleOpened(*opened);
-  } else if (auto* arrived = std::get_if<BatchArrived>(&event)) {
-    HandleBatch(*arrived);
-  } else if (const auto* ended = std::get_if<StreamEnded>(&event)) {
-    HandleEnded(*ended);
-  } else if (const auto* live = std::get_if<WeightsLive>(&event)) {
-    ActorState& actor = actors_->at(live->actor);
-    actor.ready = actor.stream != 0 && live->online_version >= actor.required_version;
-  } else if (const auto* behind = std::get_if<WeightsBehind>(&event)) {
-    RaiseVersions(behind->live);
-    PushAll(actors_->at(behind->actor));
-  } else if (const auto* failed = std::get_if<ClientFailed>(&event)) {
-    return failed->status;
-  }
-  return absl::OkStatus();
-}
-
-void Learner::HandleOpened(StreamOpened& opened) {
-  ActorState& actor = actors_->at(opened.actor);
-  const uint64_t run_id = opened.opened.run_id();
-  RunInput& input = inputs_[opened.actor];
-  if (input.builder == nullptr || input.run_id != run_id) {
-    if (input.builder != nullptr) {
-      spdlog::info("actor {}: run {:016x} ended, run {:016x} began", actor.address, input.run_id,
-                   run_id);
-    }
-    BeginRun(input, run_id);
-  }
-  actor.stream = opened.stream;
-  actor.max_credit = std::max<int64_t>(1, opened.opened.max_credit());
-  actor.outstanding = 0;
-  actor.ready = false;
-  const v1::Amount& lost = opened.opened.lost_with_consumer();
-  book_.RunOpened(actor.address, run_id, lost);
-  if (lost.batches() > 0) {
-    spdlog::warn(
-        "actor {}: run {:016x}: {} batches, {} rows that earlier processes of consumer {} had "
-        "acknowledged are in no checkpoint: lost",
-        actor.address, run_id, lost.batches(), lost.rows(), plan_.config.consumer());
-  }
-  spdlog::info("actor {}: stream open, run {:016x}, {} on {}", actor.address, run_id,
-               opened.info.executor(), opened.info.device());
-  for (const v1::PolicyInfo& policy : opened.info.policies()) {
-    if (policy.policy() == plan_.config.policy()) RaiseVersions(policy);
-  }
-  PushAll(actor);
-}
-
-void Learner::HandleEnded(const StreamEnded& ended) {
-  ActorState& actor = actors_->at(ended.actor);
-  if (actor.stream != ended.stream) return;
-  actor.stream = 0;
-  actor.outstanding = 0;
-  actor.ready = false;
-}
-
-void Learner::HandleBatch(BatchArrived& arrived) {
-  // A batch that is overtaken by the next one would never be trained on before a push.
-  if (batch_since_push_ && plan_.config.push().push_every() == 0) PushToEveryone();
-  ActorState& actor = actors_->at(arrived.actor);
-  const v1::BatchHeader& header = arrived.batch.header;
-  if (arrived.stream == actor.stream) --actor.outstanding;
-  metrics_.batches.Increment();
-
-  if (book_.Receive(header.run_id(), header.sequence(),
-                    arrived.batch.batch.statistics.valid_rows)) {
-    Insert(inputs_[arrived.actor], header, arrived.batch.batch);
-    batch_since_push_ = true;
-  }
-  actor.link->SendAcknowledge(header.run_id(), header.sequence());
-}
-
-void Learner::BeginRun(RunInput& input, uint64_t run_id) {
-  if (input.builder != nullptr) {
-    rows_.clear();
-    input.builder->Flush(rows_);
-    InsertRows();
-  }
-  input.builder = std::make_unique<NStepBuilder>(plan_.n_step());
-  input.run_id = run_id;
-}
-
-void Learner::InsertRows() {
-  replay_.Insert(rows_);
-  limiter_.Inserted(rows_.size());
-  transitions_ += rows_.size();
-  metrics_.inserts.Increment(static_cast<double>(rows_.size()));
-}
-
-void Learner::Insert(RunInput& input, const v1::BatchHeader& header, const kernels::Batch& batch) {
-  const kernels::LaunchStatistics& statistics = batch.statistics;
-  rows_.clear();
-  const RowRejects rejects = input.builder->Add(header.launch(), RowsOf(batch), rows_);
-  InsertRows();
-  book_.Inserted(header.run_id(), statistics.valid_rows - rejects.total(),
-                 {{"non_finite", rejects.non_finite}, {"out_of_range", rejects.out_of_range}});
-
-  const uint64_t online = version_[static_cast<size_t>(WeightsKind::kOnline)];
-  const double staleness =
-      online > header.online_version() ? static_cast<double>(online - header.online_version()) : 0;
-  metrics_.staleness.Observe(staleness);
-  for (LogWindow* window : {&window_, &progress_window_}) {
-    window->rows += rows_.size();
-    ++window->batches;
-    window->staleness += staleness;
-    window->launches.Add(statistics);
-  }
-}
-
-size_t Learner::OpenWindows() const {
-  size_t open = 0;
-  for (const RunInput& input : inputs_) {
-    if (input.builder != nullptr) open += input.builder->pending();
-  }
-  return open;
-}
-
 bool Learner::MaySample() const {
   if (replay_.size() == 0 || !limiter_.CanSample()) return false;
   const v1::StopSettings& stop = plan_.config.stop();
@@ -434,17 +257,6 @@ absl::Status Learner::UpdateCuriosity() {
   window_.curiosity_loss += loss;
   ++window_.curiosity_updates;
   return absl::OkStatus();
-}
-
-void Learner::GrantCredit() {
-  if (!actors_->any_ready()) return;
-  uint64_t allowed = limiter_.LaunchesAllowed(OpenWindows());
-  if (const uint64_t most = plan_.config.stop().max_transitions(); most > 0) {
-    const uint64_t left = transitions_ >= most ? 0 : most - transitions_;
-    allowed = std::min(allowed, (left + plan_.launch_rows - 1) / plan_.launch_rows);
-  }
-  const auto outstanding = static_cast<uint64_t>(std::max<int64_t>(0, actors_->outstanding()));
-  if (allowed > outstanding) actors_->Grant(static_cast<int64_t>(allowed - outstanding));
 }
 
 }  // namespace vixen::learner

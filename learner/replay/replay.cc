@@ -71,18 +71,19 @@ void Replay::Insert(std::span<const ReplayRow> rows) {
 
 void Replay::Save(ReplayCut& cut) const {
   cut.rows.Assign(std::span(rows_).first(size()));
-  cut.leaves.resize(size());
-  for (size_t i = 0; i < cut.leaves.size(); ++i) cut.leaves[i] = sums_.leaf(i);
+  if (cut.leaves.size() < size()) cut.leaves.resize(size());
+  const std::span<const double> leaves = sums_.leaves().first(size());
+  std::copy(leaves.begin(), leaves.end(), cut.leaves.begin());
   cut.inserted = inserted_;
   cut.sampler = random_.state();
 }
 
 absl::Status Replay::Restore(const ReplayCut& cut) {
   const uint64_t rows = std::min(cut.inserted, options_.capacity);
-  if (cut.rows.rows() != rows || cut.leaves.size() != rows) {
+  if (cut.rows.rows != rows || cut.leaves.size() < rows) {
     return absl::InvalidArgumentError(absl::StrCat(
         "a replay of ", options_.capacity, " rows after ", cut.inserted, " inserts holds ", rows,
-        " rows, the cut has ", cut.rows.rows(), " rows and ", cut.leaves.size(), " priorities"));
+        " rows, the cut has ", cut.rows.rows, " rows and ", cut.leaves.size(), " priorities"));
   }
   for (size_t i = 0; i < rows; ++i) {
     if (std::isfinite(cut.leaves[i]) && cut.leaves[i] >= 0.0) continue;
@@ -90,8 +91,8 @@ absl::Status Replay::Restore(const ReplayCut& cut) {
         absl::StrCat("the priority of row ", i, " is ", cut.leaves[i]));
   }
   for (size_t i = 0; i < rows; ++i) rows_[i] = cut.rows.Row(i);
-  sums_.SetRange(0, cut.leaves);
-  leaves_ = cut.leaves;
+  leaves_.assign(cut.leaves.begin(), cut.leaves.begin() + static_cast<ptrdiff_t>(rows));
+  sums_.SetRange(0, leaves_);
   std::replace(leaves_.begin(), leaves_.end(), 0.0, kInfinity);
   least_.SetRange(0, leaves_);
   inserted_ = cut.inserted;

@@ -28,7 +28,7 @@ struct ReplayOptions {
 // `inserted` and the capacity) and the sampler.
 struct ReplayCut {
   RowColumns rows;             // [size]
-  std::vector<double> leaves;  // [size]
+  std::vector<double> leaves;  // [size] or longer, as the columns
   uint64_t inserted = 0;
   uint64_t sampler = 0;
 };

@@ -34,11 +34,17 @@ std::vector<int64_t> ShapeOf(size_t rows, size_t width) {
 
 }  // namespace
 
-void RowColumns::Assign(std::span<const ReplayRow> rows) {
-  ForEachColumn(
-      *this, [&](const char*, auto& column, size_t width) { column.resize(rows.size() * width); });
-  for (size_t i = 0; i < rows.size(); ++i) {
-    const ReplayRow& row = rows[i];
+void RowColumns::Reserve(size_t capacity) {
+  ForEachColumn(*this, [&](const char*, auto& column, size_t width) {
+    if (column.size() < capacity * width) column.resize(capacity * width);
+  });
+}
+
+void RowColumns::Assign(std::span<const ReplayRow> from) {
+  Reserve(from.size());
+  rows = from.size();
+  for (size_t i = 0; i < rows; ++i) {
+    const ReplayRow& row = from[i];
     bar[i] = row.bar;
     bootstrap_bar[i] = row.bootstrap_bar;
     std::copy_n(row.portfolio, kWidth, &portfolio[i * kWidth]);
@@ -70,12 +76,13 @@ ReplayRow RowColumns::Row(size_t i) const {
 void RowColumns::AddTo(base::TensorFileWriter& writer) const {
   ForEachColumn(*this, [&](const char* name, const auto& column, size_t width) {
     using T = typename std::decay_t<decltype(column)>::value_type;
-    writer.Tensor<T>(name, ShapeOf(rows(), width), column);
+    writer.Tensor<T>(name, ShapeOf(rows, width), std::span(column).first(rows * width));
   });
 }
 
 absl::StatusOr<RowColumns> RowColumns::Read(const base::TensorFile& file, size_t rows) {
   RowColumns columns;
+  columns.rows = rows;
   absl::Status status;
   ForEachColumn(columns, [&](const char* name, auto& column, size_t width) {
     using T = typename std::decay_t<decltype(column)>::value_type;

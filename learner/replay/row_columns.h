@@ -13,16 +13,20 @@
 
 namespace vixen::learner {
 
-// Replay rows as columns, as checkpoints keep them: each tensor [rows] or [rows, 3].
+// Replay rows as columns, as checkpoints keep them: each tensor [rows] or [rows, 3]. The vectors
+// may be longer: memory that is there already is not given back, and costs nothing to fill again.
 struct RowColumns {
   std::vector<uint32_t> bar, bootstrap_bar;
   std::vector<float> portfolio, next_portfolio, bootstrap_portfolio;  // [rows, 3]
   std::vector<float> reward, discount, td;
   std::vector<uint8_t> action, flags;
 
-  size_t rows() const { return bar.size(); }
-  // Replaces what is here; memory is kept and used again. One pass over the rows.
-  void Assign(std::span<const ReplayRow> rows);
+  size_t rows = 0;
+
+  // Makes memory for so many rows, and touches it.
+  void Reserve(size_t capacity);
+  // Replaces what is here. One pass over the rows.
+  void Assign(std::span<const ReplayRow> from);
   ReplayRow Row(size_t index) const;
 
   // Adds every column to a file under construction; this object must outlive the writer.

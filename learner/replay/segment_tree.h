@@ -22,6 +22,7 @@ class SegmentTree {
   size_t width() const { return width_; }
   double root() const { return nodes_[1]; }
   double leaf(size_t index) const { return nodes_[width_ + index]; }
+  std::span<const double> leaves() const { return std::span(nodes_).subspan(width_); }
 
   // O(log leaves).
   void Set(size_t index, double value) {

@@ -136,7 +136,7 @@ TEST_F(CheckpointStoreTest, AFailedWriteLeavesTheOlderOnes) {
 }
 
 TEST_F(CheckpointStoreTest, TheWriterTakesOneCutAtATime) {
-  CheckpointWriter writer(Store());
+  CheckpointWriter writer(Store(), 100);
   EXPECT_FALSE(writer.WaitForResult().has_value());
   for (uint64_t updates : {1, 2}) {
     LearnerCut* const place = writer.Begin();

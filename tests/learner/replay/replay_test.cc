@@ -266,7 +266,7 @@ TEST(Replay, GoesOnWithTheSameDrawsFromACut) {
     Exercise(straight, 1, nullptr);
     ReplayCut cut;
     straight.Save(cut);
-    EXPECT_EQ(cut.rows.rows(), straight.size());
+    EXPECT_EQ(cut.rows.rows, straight.size());
     Replay resumed(options);
     ASSERT_TRUE(resumed.Restore(cut).ok());
     EXPECT_EQ(resumed.total(), straight.total());
