@@ -226,6 +226,7 @@ absl::Status Learner::UpdateOnce() {
       replay_.Update(sample_.slot, sample_.generation, trainer_->abs_td());
   limiter_.Sampled(batch);
   ++updates_;
+  NotStarved();  // also where each batch allows just one update, and the next waits again
   if (trace_.is_open()) VIXEN_RETURN_IF_ERROR(Trace(statistics));
   window_.Add(statistics);
   progress_window_.Add(statistics);

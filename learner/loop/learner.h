@@ -102,6 +102,7 @@ class Learner {
   void Archive(const WeightsPart& part);
 
   void CountWaits(double seconds, bool starved);
+  void NotStarved();
   absl::Status Report(bool last);
   absl::Status Save();
   LogState StateNow() const;

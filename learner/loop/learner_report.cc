@@ -30,8 +30,7 @@ void Learner::CountWaits(double seconds, bool starved) {
     starved_for_ += seconds;
     metrics_.learner_waits.Increment(seconds);
   } else {
-    starved_for_ = 0;
-    next_warning_ = 5;
+    NotStarved();
   }
   if (actors_->any_ready() && actors_->outstanding() == 0) {
     actor_wait_ += seconds;
@@ -48,6 +47,11 @@ void Learner::CountWaits(double seconds, bool starved) {
       std::count_if(actors_->all().begin(), actors_->all().end(),
                     [](const ActorState& actor) { return actor.ready; }),
       actors_->all().size());
+}
+
+void Learner::NotStarved() {
+  starved_for_ = 0;
+  next_warning_ = 5;
 }
 
 double Learner::EtaSeconds(double seconds) const {
