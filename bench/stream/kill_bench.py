@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """kill -9 of actor, small consumer and real learner at random moments; the books after each, to the row.
 
-  kill_bench.py --bin build/release/bin [--kills 1000] [--seed N] [--learner_every 10]
+  kill_bench.py --bin build/release/bin [--kills 1000] [--seconds S] [--seed N] [--learner_every 10]
 Prints one JSON line with the figures; exits 1 at the first books that do not balance. Every tenth kill
 is of a real learner by default: its start takes seconds.
 """
@@ -21,6 +21,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bin", default=ROOT / "build/release/bin")
     parser.add_argument("--kills", type=int, default=1000)
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no kill after so long")
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--learner_every", type=int, default=10, help="0: no learner")
     arguments = parser.parse_args()
@@ -30,11 +31,14 @@ def main():
 
     seed = random.randrange(1 << 32) if arguments.seed is None else arguments.seed
     print(f"seed {seed}", file=sys.stderr)
-    start = time.monotonic()
+    start, done = time.monotonic(), 0
     with tempfile.TemporaryDirectory() as folder:
         world = KillWorld(folder, seed, learner=arguments.learner_every > 0)
         try:
             for kill in range(1, arguments.kills + 1):
+                if time.monotonic() - start > arguments.seconds:
+                    break
+                done = kill
                 if arguments.learner_every and kill % arguments.learner_every == 0:
                     world.kill_learner()
                 else:
@@ -45,7 +49,7 @@ def main():
         finally:
             world.close()
     gaps = sorted(world.gaps)
-    print(json.dumps({"figure": "kills", "seed": seed, "kills": arguments.kills, **world.counts,
+    print(json.dumps({"figure": "kills", "seed": seed, "kills": done, **world.counts,
                       "first_batch_after_restart_s_median": round(gaps[len(gaps) // 2], 3) if gaps else None,
                       "first_batch_after_restart_s_max": round(gaps[-1], 3) if gaps else None,
                       "unbalanced": 0, "seconds": round(time.monotonic() - start)}))

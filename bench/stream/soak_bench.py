@@ -112,21 +112,24 @@ def freezes(folder, arguments):
         world.wait_until(lambda: world.metric("vixen_streams_open ") == 0, "the slot to be free", arguments.seconds)
         noticed = time.monotonic() - start
         time.sleep(max(0.0, arguments.seconds - noticed))
+        taken = lambda: sum(s.acknowledged.batches + s.durable.batches for s in books.sheets_of(world.channel))
+        before = taken()
         learner.child.send_signal(signal.SIGCONT)
-        before, start = received(), time.monotonic()
-        learner.wait_for(lambda: received() > before, "a batch", 60)
+        start = time.monotonic()
+        world.wait_until(lambda: world.metric("vixen_streams_open ") == 1 and taken() > before, "a batch", 60)
         say("frozen_learner", seconds=arguments.seconds, slot_free_after_s=round(noticed, 1),
             next_batch_after_s=round(time.monotonic() - start, 2))
 
+        ends = lambda: learner.log.read_text().count("stream ended")
+        so_far = ends()
         world.actor.child.send_signal(signal.SIGSTOP)
         start = time.monotonic()
-        learner.wait_for(lambda: "stream ended" in learner.log.read_text().rsplit("stream open", 1)[-1], "an end",
-                         arguments.seconds)
+        learner.wait_for(lambda: ends() > so_far, "an end", arguments.seconds)
         noticed = time.monotonic() - start
         time.sleep(max(0.0, arguments.seconds - noticed))
         world.actor.child.send_signal(signal.SIGCONT)
-        before, start = received(), time.monotonic()
-        learner.wait_for(lambda: received() > before, "a batch", 60)
+        before, start = taken(), time.monotonic()
+        world.wait_until(lambda: taken() > before, "a batch", 60)
         say("frozen_actor", seconds=arguments.seconds, learner_noticed_after_s=round(noticed, 1),
             next_batch_after_s=round(time.monotonic() - start, 2))
         for sheet in books.sheets_of(world.channel):

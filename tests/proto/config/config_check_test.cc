@@ -119,6 +119,12 @@ TEST(ConfigCheck, ListensBeyondLoopbackOnlyWithTlsOrInsecure) {
   EXPECT_EQ(Actor("listen: \"[::1]:0\""), "");
 }
 
+TEST(ConfigCheck, ALearnerTellsOfItselfOnItsOwnMachineOnly) {
+  EXPECT_THAT(Learner("listen: \"0.0.0.0:50061\" tls { insecure: true }"),
+              HasSubstr("listen is \"0.0.0.0:50061\", not loopback"));
+  EXPECT_EQ(Learner("listen: \"127.0.0.1:50061\""), "");
+}
+
 TEST(ConfigCheck, ConnectsBeyondLoopbackOnlyWithTlsOrInsecure) {
   EXPECT_THAT(Learner("actor: \"10.0.0.1:5\""), HasSubstr("actor is \"10.0.0.1:5\", not loopback"));
   EXPECT_EQ(Learner("actor: \"10.0.0.1:5\" tls { insecure: true }"), "");
