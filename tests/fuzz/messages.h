@@ -2,6 +2,8 @@
 // The input of targets that read messages: a u16 of length before each one.
 #pragma once
 
+#include <google/protobuf/stubs/logging.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +13,9 @@
 #include <string>
 
 namespace vixen::fuzz {
+
+// protobuf speaks of every unreadable string on stderr.
+inline const auto kProtobufIsQuiet = google::protobuf::SetLogHandler(nullptr);
 
 class Messages {
  public:
