@@ -119,9 +119,8 @@ bool CollectorLoop::TryLaunch(const std::shared_ptr<Policy>& policy) {
   const uint64_t number = policy->launches.fetch_add(1);
   Launch launch{.policy = policy,
                 .ticket = *std::move(ticket),
-                .batch = std::make_shared<FinishedBatch>(FinishedBatch{
-                    .header = {},
-                    .batch = collector->MakeBatch(true)}),
+                .batch = std::make_shared<FinishedBatch>(
+                    FinishedBatch{.header = {}, .batch = collector->MakeBatch(true)}),
                 .started = Clock::now()};
   FillHeader(run_, *policy, *collector, weights, number, launch.batch->header);
   policy->metrics.launches->Increment();
