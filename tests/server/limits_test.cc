@@ -36,20 +36,6 @@ TEST_F(LimitsTest, MetadataThatIsTooLarge) {
   EXPECT_TRUE(InfoOf(channel).run_id() == actor->run_id()) << "the connection goes on";
 }
 
-TEST_F(LimitsTest, OneGroupTooMany) {
-  config.mutable_stream()->set_max_streams(2);
-  Start();
-  for (const char* group : {"a", "b"}) {
-    CollectClient client(channel);
-    ASSERT_TRUE(client.Open(CollectClient::OpenOf("p", group, "c")));
-    client.HalfClose();
-    ASSERT_TRUE(client.Finish().ok());
-  }
-  const grpc::Status status = StatusOfOpen(CollectClient::OpenOf("p", "c", "c"));
-  EXPECT_EQ(status.error_code(), StatusCode::RESOURCE_EXHAUSTED);
-  EXPECT_THAT(status.error_message(), HasSubstr("2 groups"));
-}
-
 TEST_F(LimitsTest, OnePolicyTooMany) {
   config.mutable_stream()->set_max_policies(2);
   Start();
