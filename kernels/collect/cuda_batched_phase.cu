@@ -5,8 +5,8 @@
 
 #if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
 #define VIXEN_HAS_WGMMA 1
+#include "kernels/collect/cuda_finished_rows.cuh"
 #include "kernels/collect/cuda_tile.cuh"
-#include "kernels/collect/cuda_tile_rows.cuh"
 #else
 #define VIXEN_HAS_WGMMA 0
 #endif
