@@ -31,12 +31,14 @@ void ExecutorFlags::AddTo(CLI::App& command) {
       "cpu, cuda, or auto: cuda where there is a GPU (cpu)");
   command.add_option("--gpu", wish.gpu, "which GPU, from 0 as CUDA counts (0)")
       ->check(CLI::Range(0, 127).description(""));
-  AddChoice<CudaAlgorithm>(command, "--algorithm", wish.algorithm,
-                           {{"auto", CudaAlgorithm::kAuto},
-                            {"stepped", CudaAlgorithm::kStepped},
-                            {"tiled", CudaAlgorithm::kTiled},
-                            {"resident", CudaAlgorithm::kResident}},
-                           "of the CUDA executor: auto, resident, tiled, stepped (auto)");
+  AddChoice<CudaAlgorithm>(
+      command, "--algorithm", wish.algorithm,
+      {{"auto", CudaAlgorithm::kAuto},
+       {"stepped", CudaAlgorithm::kStepped},
+       {"tiled", CudaAlgorithm::kTiled},
+       {"tiled_mma", CudaAlgorithm::kTiledMma},
+       {"resident", CudaAlgorithm::kResident}},
+      "of the CUDA executor: auto, resident, tiled, tiled_mma, stepped (auto)");
   AddChoice<Precision>(command, "--precision", precision,
                        {{"auto", Precision::kAuto},
                         {"fp32", Precision::kFp32},

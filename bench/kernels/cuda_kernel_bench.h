@@ -23,6 +23,7 @@ struct CudaBenchOptions {
   // Each that can run the shape; those that cannot are left out of the result.
   std::vector<kernels::CudaAlgorithm> algorithms = {kernels::CudaAlgorithm::kResident,
                                                     kernels::CudaAlgorithm::kTiled,
+                                                    kernels::CudaAlgorithm::kTiledMma,
                                                     kernels::CudaAlgorithm::kStepped};
   std::vector<kernels::Precision> precisions = {
       kernels::Precision::kFp16, kernels::Precision::kTf32, kernels::Precision::kFp32};

@@ -68,7 +68,7 @@ def main():
                               folder / "out", "--cache", folder / "cache", "--metrics_listen", "127.0.0.1:0",
                               "--samples_per_insert", flags.samples_per_insert, "--capacity", flags.capacity,
                               *[f"--{flag}" for flag in flags.learner])
-            learner_metrics = learner.ports()[-1]
+            learner_metrics = learner.ports()[0]
             learner.wait_for(lambda: total(scrape(actor_metrics), "vixen_transitions_total") > 0, "rows")
             time.sleep(flags.warm_up)
             look = lambda: (scrape(actor_metrics), scrape(learner_metrics), time.monotonic(),

@@ -27,6 +27,7 @@ void LaunchStatistics::Add(const LaunchStatistics& other) {
   costs += other.costs;
   td_sum += other.td_sum;
   td_max = std::max(td_max, other.td_max);
+  clamped_activations += other.clamped_activations;
 }
 
 }  // namespace vixen::kernels

@@ -28,6 +28,8 @@ struct LaunchStatistics {
   double costs = 0;            // / initial capital
   double td_sum = 0;
   double td_max = 0;
+  // fp16 only: activations that were beyond its range and clamped to ±65,504.
+  uint64_t clamped_activations = 0;
 
   void Add(const LaunchStatistics& other);
 };

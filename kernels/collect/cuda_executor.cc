@@ -263,7 +263,7 @@ absl::Status CudaExecutor::Allocate(DeviceBatch& batch, bool with_q) const {
   if (batch.columns.empty()) {
     VIXEN_RETURN_IF_ERROR(batch.columns.Allocate(Batch::PayloadBytes(rows, true)));
     VIXEN_RETURN_IF_ERROR(batch.statistics.Allocate(1));
-    VIXEN_RETURN_IF_ERROR(batch.bad_row.Allocate(1));
+    VIXEN_RETURN_IF_ERROR(batch.bad_row.Allocate(2));
     VIXEN_RETURN_IF_ERROR(batch.start_slots.Allocate(options_.episodes));
   }
   if (with_q && batch.q.empty()) VIXEN_RETURN_IF_ERROR(batch.q.Allocate(rows * kActions));
@@ -298,6 +298,7 @@ absl::Status CudaExecutor::FillArguments(const LaunchRequest& request, LaunchSta
   launch.curiosity = curiosity_.data();
   launch.statistics = batch.statistics.data();
   launch.bad_row = batch.bad_row.data();
+  launch.clamped = batch.bad_row.data() + 1;
 
   std::byte* at = batch.columns.data();
   const auto take = [&](size_t width) {

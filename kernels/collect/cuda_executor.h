@@ -37,7 +37,7 @@ struct DeviceBatch {
   DeviceBuffer<std::byte> columns;  // [N·L × 62]
   DeviceBuffer<float> q;            // [N·L, 45] or empty
   DeviceBuffer<LaunchStatistics> statistics;
-  DeviceBuffer<unsigned long long> bad_row;
+  DeviceBuffer<unsigned long long> bad_row;  // [2]: and the count of clamped activations
   DeviceBuffer<SlotState> start_slots;  // [N]
 };
 

@@ -29,7 +29,10 @@ __host__ __device__ uint32_t EpisodeWarps(uint32_t episodes) {
 __global__ void StartSlotsKernel(const LaunchArguments* arguments) {
   const LaunchArguments& launch = *arguments;
   const uint32_t n = blockIdx.x * blockDim.x + threadIdx.x;
-  if (n == 0) *launch.bad_row = kNoBadRow;
+  if (n == 0) {
+    *launch.bad_row = kNoBadRow;
+    *launch.clamped = 0;
+  }
   if (n >= launch.episodes) return;
   if (launch.keep_slots == 0) {
     const SlotSeed seed = SeedOfSlot(launch.seed, launch.launch, n);
@@ -221,13 +224,14 @@ __global__ void PartialStatisticsKernel(const LaunchArguments* arguments,
 
 // Every member of LaunchStatistics is 8 bytes wide: a double or a count.
 constexpr int kFields = sizeof(LaunchStatistics) / 8;
+constexpr int kClampedField = offsetof(LaunchStatistics, clamped_activations) / 8;
 constexpr int kLanesPerField = 28;
 __device__ bool IsCount(int field) {
   constexpr int kFirst = offsetof(LaunchStatistics, valid_rows) / 8;
   constexpr int kLast = offsetof(LaunchStatistics, episodes_ended) / 8;
   return (field >= kFirst && field <= kLast) ||
          field == offsetof(LaunchStatistics, episode_length_sum) / 8 ||
-         field == offsetof(LaunchStatistics, trades) / 8;
+         field == offsetof(LaunchStatistics, trades) / 8 || field == kClampedField;
 }
 
 // One block; kLanesPerField threads a member add strided shares, then the shares in order.
@@ -260,7 +264,7 @@ __global__ void TotalStatisticsKernel(const LaunchArguments* arguments,
   if (IsCount(field)) {
     uint64_t sum = 0;
     for (int i = 0; i < kLanesPerField; ++i) sum += shares[field][i];
-    *out = sum;
+    *out = field == kClampedField ? *arguments->clamped : sum;
   } else {
     double sum = 0;
     for (int i = 0; i < kLanesPerField; ++i) {

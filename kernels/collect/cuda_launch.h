@@ -58,13 +58,14 @@ struct LaunchArguments {
   float* curiosity = nullptr;     // [N·L], zero where curiosity is off
   LaunchStatistics* statistics = nullptr;
   unsigned long long* bad_row = nullptr;  // first row with a value that is not finite, or ~0
+  unsigned long long* clamped = nullptr;  // activations clamped so far, fp16 only
 };
 static_assert(std::is_trivially_copyable_v<LaunchArguments>);
 
 // Launch-wide kernels. All of them only enqueue.
 
 // Slot states at the start of the launch: kept, explicit, or from (seed, launch). Copies them to
-// `start_slots` and resets `bad_row`.
+// `start_slots` and resets `bad_row` and `clamped`.
 cudaError_t EnqueueStart(const LaunchArguments* arguments, uint32_t episodes, cudaStream_t stream);
 
 // Partial sums of EnqueueStatistics, one a warp.

@@ -41,14 +41,15 @@ absl::Status SteppedAlgorithm::Multiply(const LiveWeights& weights, int matrix, 
 
 // States in `input_` → streams in `input_`, advantage products in `product_`.
 absl::Status SteppedAlgorithm::Network(const LiveWeights& weights, uint32_t rows,
-                                       cudaStream_t stream) {
+                                       const uint64_t* first_row, cudaStream_t stream) {
   const BiasLayout at = BiasesOf(options_.architecture, WeightsKind::kOnline);
   const float* biases = weights.at<float>(weights.layout.biases);
   const auto& m = weights.layout.matrices;
   const auto layer = [&](int index, uint32_t bias, const float* in, float* out) -> absl::Status {
     VIXEN_RETURN_IF_ERROR(Multiply(weights, index, in, m[index].inputs, rows, product_.data()));
-    VIXEN_CUDA_RETURN_IF_ERROR(EnqueueActivation(product_.data(), biases + bias, rows,
-                                                 m[index].outputs, half(), out, stream));
+    VIXEN_CUDA_RETURN_IF_ERROR(EnqueueActivation(arguments_, first_row, product_.data(),
+                                                 biases + bias, rows, m[index].outputs, half(), out,
+                                                 stream));
     return absl::OkStatus();
   };
   VIXEN_RETURN_IF_ERROR(layer(0, at.layer0, input_.data(), activation_.data()));
@@ -82,7 +83,7 @@ absl::Status SteppedAlgorithm::Step(uint32_t offset, cudaStream_t stream) {
   const uint32_t width = online.layout.matrices[0].inputs;
   VIXEN_CUDA_RETURN_IF_ERROR(EnqueueSlotStates(arguments_, market_, options_.episodes, width,
                                                half(), input_.data(), stream));
-  VIXEN_RETURN_IF_ERROR(Network(online, options_.episodes, stream));
+  VIXEN_RETURN_IF_ERROR(Network(online, options_.episodes, nullptr, stream));
   const HeadInputs head =
       HeadOf(online, options_.architecture, activation_.data(), product_.data());
   VIXEN_CUDA_RETURN_IF_ERROR(
@@ -94,6 +95,7 @@ absl::Status SteppedAlgorithm::Piece(cudaStream_t stream) {
   const uint32_t rows = piece_rows_;
   const uint32_t width = weights_.target.layout.matrices[0].inputs;
   const uint64_t* position = position_.data();
+  const uint64_t* first_row = position + kRowPosition;
   const bool is_double = options_.settings.double_dqn;
   const bool curious = options_.settings.curiosity_max > 0.0f;
   const uint32_t embedding = options_.architecture.embedding();
@@ -109,15 +111,16 @@ absl::Status SteppedAlgorithm::Piece(cudaStream_t stream) {
                                                       stream));
     VIXEN_RETURN_IF_ERROR(
         Multiply(curiosity, 0, input_.data(), m[0].inputs, rows, product_.data()));
-    VIXEN_CUDA_RETURN_IF_ERROR(EnqueueActivation(product_.data(), biases + at.layer0, rows,
-                                                 m[0].outputs, half(), activation_.data(), stream));
+    VIXEN_CUDA_RETURN_IF_ERROR(EnqueueActivation(arguments_, first_row, product_.data(),
+                                                 biases + at.layer0, rows, m[0].outputs, half(),
+                                                 activation_.data(), stream));
     VIXEN_RETURN_IF_ERROR(
         Multiply(curiosity, 1, activation_.data(), m[1].inputs, rows, curiosity_out_.data()));
   }
   const auto network = [&](const LiveWeights& weights) -> absl::Status {
     VIXEN_CUDA_RETURN_IF_ERROR(EnqueueNextStates(arguments_, market_, position, rows, width, half(),
                                                  input_.data(), stream));
-    return Network(weights, rows, stream);
+    return Network(weights, rows, first_row, stream);
   };
   if (is_double) {
     VIXEN_RETURN_IF_ERROR(network(weights_.online));

@@ -51,7 +51,9 @@ class SteppedAlgorithm {
  private:
   absl::Status Multiply(const LiveWeights& weights, int matrix, const void* input, uint32_t stride,
                         uint32_t rows, float* output);
-  absl::Status Network(const LiveWeights& weights, uint32_t rows, cudaStream_t stream);
+  // `first_row`: as of EnqueueActivation.
+  absl::Status Network(const LiveWeights& weights, uint32_t rows, const uint64_t* first_row,
+                       cudaStream_t stream);
   absl::Status Step(uint32_t offset, cudaStream_t stream);
   absl::Status Piece(cudaStream_t stream);
   template <typename Enqueue>

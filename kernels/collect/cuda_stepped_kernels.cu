@@ -3,6 +3,7 @@
 
 #include <cuda_fp16.h>
 
+#include "kernels/collect/cuda_range.h"
 #include "kernels/collect/cuda_rows.cuh"
 #include "kernels/env/step.h"
 
@@ -21,7 +22,7 @@ __device__ float Narrow<float>(float value) {
 template <>
 __device__ __half Narrow<__half>(float value) {
   // A NaN goes through, so that it is seen in the reward.
-  const float clamped = value != value ? value : fminf(fmaxf(value, -65504.0f), 65504.0f);
+  const float clamped = value != value ? value : fminf(fmaxf(value, -kLargestHalf), kLargestHalf);
   return __float2half_rn(clamped);
 }
 __device__ float Widen(float value) { return value; }
@@ -93,17 +94,25 @@ __global__ void CuriosityInputsKernel(const LaunchArguments* arguments, DeviceMa
 }
 
 template <typename T>
-__global__ void ActivationKernel(const float* product, const float* bias, uint64_t count,
+__global__ void ActivationKernel(const LaunchArguments* arguments, const uint64_t* first_row,
+                                 const float* product, const float* bias, uint64_t count,
                                  uint32_t width, T* out) {
   const uint64_t i = 4 * (static_cast<uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x);
   if (i >= count) return;
   const float4 in = *reinterpret_cast<const float4*>(product + i);
   const float4 b = *reinterpret_cast<const float4*>(bias + i % width);
   const float values[4] = {in.x + b.x, in.y + b.y, in.z + b.z, in.w + b.w};
+  unsigned clamped = 0;
 #pragma unroll
   for (int u = 0; u < 4; ++u) {
-    out[i + u] = Narrow<T>(values[u] > 0.0f ? values[u] : kSlope * values[u]);
+    const float value = values[u] > 0.0f ? values[u] : kSlope * values[u];
+    if (sizeof(T) == sizeof(__half) && fabsf(value) > kLargestHalf) ++clamped;
+    out[i + u] = Narrow<T>(value);
   }
+  if (clamped == 0) return;
+  const uint64_t rows = static_cast<uint64_t>(arguments->episodes) * arguments->steps;
+  if (first_row != nullptr && *first_row + i / width >= rows) return;
+  atomicAdd(arguments->clamped, clamped);
 }
 
 // Q-values of one row: lane l holds actions l and l + 32.
@@ -313,15 +322,16 @@ cudaError_t EnqueueCuriosityInputs(const LaunchArguments* arguments, const Devic
   return cudaGetLastError();
 }
 
-cudaError_t EnqueueActivation(const float* product, const float* bias, uint32_t rows,
+cudaError_t EnqueueActivation(const LaunchArguments* arguments, const uint64_t* first_row,
+                              const float* product, const float* bias, uint32_t rows,
                               uint32_t width, bool half, void* out, cudaStream_t stream) {
   const uint64_t count = static_cast<uint64_t>(rows) * width;
   const unsigned blocks = static_cast<unsigned>((count / 4 + 255) / 256);
   if (half) {
-    ActivationKernel<<<blocks, 256, 0, stream>>>(product, bias, count, width,
+    ActivationKernel<<<blocks, 256, 0, stream>>>(arguments, first_row, product, bias, count, width,
                                                  static_cast<__half*>(out));
   } else {
-    ActivationKernel<<<blocks, 256, 0, stream>>>(product, bias, count, width,
+    ActivationKernel<<<blocks, 256, 0, stream>>>(arguments, first_row, product, bias, count, width,
                                                  static_cast<float*>(out));
   }
   return cudaGetLastError();

@@ -33,8 +33,11 @@ cudaError_t EnqueueNextStates(const LaunchArguments* arguments, const DeviceMark
 cudaError_t EnqueueCuriosityInputs(const LaunchArguments* arguments, const DeviceMarket& market,
                                    const uint64_t* position, uint32_t rows, uint32_t embedding,
                                    uint32_t width, bool half, void* out, cudaStream_t stream);
-// out = lrelu(product + bias), [rows, width].
-cudaError_t EnqueueActivation(const float* product, const float* bias, uint32_t rows,
+// out = lrelu(product + bias), [rows, width]. With `half`, what fp16 clamps is counted in
+// arguments->clamped: of every row when `first_row` is null, else of those from *first_row on that
+// the launch has.
+cudaError_t EnqueueActivation(const LaunchArguments* arguments, const uint64_t* first_row,
+                              const float* product, const float* bias, uint32_t rows,
                               uint32_t width, bool half, void* out, cudaStream_t stream);
 // Rules of step position[0] + offset of every slot, rows out.
 cudaError_t EnqueueRules(const LaunchArguments* arguments, const HeadInputs& head,

@@ -69,8 +69,8 @@ bool RunBook::Holds(uint64_t run_id, uint64_t sequence) const {
 bool RunBook::Receive(uint64_t run_id, uint64_t sequence, uint64_t rows) {
   std::lock_guard lock(mutex_);
   Run& run = runs_[run_id];
-  AddTo(*run.sheet.mutable_received(), 1, rows);
   if (run.sequences.Insert(sequence)) return true;
+  AddTo(*run.sheet.mutable_received(), 1, rows);
   AddTo(*run.sheet.mutable_duplicate(), 1, rows);
   return false;
 }
@@ -82,6 +82,7 @@ void RunBook::Inserted(uint64_t run_id, uint64_t rows,
   uint64_t refused = 0;
   for (const auto& [reason, count] : rejected) refused += count;
   const bool none_taken = rows == 0 && refused > 0;
+  AddTo(*sheet.mutable_received(), 1, rows + refused);
   AddTo(*sheet.mutable_inserted(), none_taken ? 0 : 1, rows);
   uint64_t batches = none_taken ? 1 : 0;
   for (const auto& [reason, count] : rejected) {

@@ -41,8 +41,8 @@ class RunBook {
   void RunOpened(const std::string& actor, uint64_t run_id, const v1::Amount& lost = {});
 
   bool Holds(uint64_t run_id, uint64_t sequence) const;
-  // True when (run_id, sequence) is new and its rows are to be inserted; else it counts as
-  // duplicate.
+  // True when (run_id, sequence) is new and its rows are to be inserted: it is booked by Inserted,
+  // so that the sheet balances also while the insert is under way. Else it counts as duplicate.
   bool Receive(uint64_t run_id, uint64_t sequence, uint64_t rows);
   // After the insert: of the received rows, how many were taken and how many were not, by reason.
   // The batch counts as inserted unless no row was.

@@ -52,6 +52,7 @@ v1::LaunchStatistics ToProto(const kernels::LaunchStatistics& statistics) {
   message.set_costs(statistics.costs);
   message.set_td_sum(statistics.td_sum);
   message.set_td_max(statistics.td_max);
+  message.set_clamped_activations(statistics.clamped_activations);
   return message;
 }
 
@@ -83,6 +84,7 @@ absl::StatusOr<kernels::LaunchStatistics> FromProto(const v1::LaunchStatistics& 
   statistics.costs = message.costs();
   statistics.td_sum = message.td_sum();
   statistics.td_max = message.td_max();
+  statistics.clamped_activations = message.clamped_activations();
   VIXEN_RETURN_IF_ERROR(CheckFinite(statistics.episode_reward_sum, "episode_reward_sum"));
   VIXEN_RETURN_IF_ERROR(CheckFinite(statistics.episode_return_sum, "episode_return_sum"));
   VIXEN_RETURN_IF_ERROR(CheckFinite(statistics.traded_notional, "traded_notional"));

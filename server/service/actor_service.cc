@@ -90,6 +90,9 @@ v1::GetBalanceResponse BalanceOf(const ActorState& state, const std::string& pol
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* ActorService::Collect(
     grpc::CallbackServerContext* context) {
+  if (state_.run.limits.compression() == v1::COMPRESSION_GZIP) {
+    context->set_compression_algorithm(GRPC_COMPRESS_GZIP);
+  }
   auto stream = std::make_shared<CollectStream>(state_, context);
   stream->Keep(stream);
   CollectStream* reactor = stream.get();

@@ -420,5 +420,31 @@ TEST(CudaCollector, FallsBackToTf32WhenWeightsLeaveTheRangeOfFp16) {
   EXPECT_EQ(strict->StageWeights(world.online).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
+TEST(CudaCollector, CountsTheActivationsThatFp16Clamps) {
+  VIXEN_NEEDS_GPU();
+  World world(40, 60);
+  world.options.precision = Precision::kFp16;
+  const auto clamped = [&] {
+    const auto collector = Make(world.options, CudaAlgorithm::kAuto);
+    world.Push(*collector);
+    Batch batch(40, 60, false);
+    EXPECT_TRUE(collector->Launch(LaunchRequest(), batch).ok());
+    EXPECT_TRUE(collector->Wait(batch).ok());
+    return batch.statistics.clamped_activations;
+  };
+  EXPECT_EQ(clamped(), 0u);
+  // One neuron of layer 1 sees a weight that is in range and an activation that is not.
+  for (const LayerLayout& layer : LayersOf(world.options.architecture, WeightsKind::kOnline)) {
+    if (layer.inputs != world.options.architecture.hidden1) continue;
+    for (uint32_t j = 0; j < layer.inputs; ++j) {
+      world.online.values[layer.weight_offset + j] = 60'000.0f;
+    }
+    break;
+  }
+  const uint64_t count = clamped();
+  EXPECT_GT(count, 0u);
+  EXPECT_EQ(clamped(), count);
+}
+
 }  // namespace
 }  // namespace vixen::kernels

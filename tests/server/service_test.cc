@@ -65,6 +65,20 @@ TEST_F(ServiceTest, EveryEncodingArrives) {
   }
 }
 
+TEST_F(ServiceTest, CompressedBatchesArriveAsTheyWere) {
+  config.mutable_stream()->set_compression(v1::COMPRESSION_GZIP);
+  Start();
+  PushAllKinds(channel, info, 1, 0.5f);
+  CollectClient client(channel);
+  ASSERT_TRUE(client.Open(CollectClient::OpenOf("p", "g", "c")));
+  ASSERT_TRUE(client.Credit(3));
+  for (uint64_t sequence = 0; sequence < 3; ++sequence) {
+    auto batch = client.Next();
+    ASSERT_TRUE(batch.has_value());
+    EXPECT_EQ(batch->batch.view().bar[batch->batch.rows() - 1], sequence);
+  }
+}
+
 TEST_F(ServiceTest, AnOpenThatDoesNotFitEndsWithTheStatusOfTheGrammar) {
   Start();
   const v1::Open good = CollectClient::OpenOf("p", "g", "c");

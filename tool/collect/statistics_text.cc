@@ -66,6 +66,9 @@ std::string StatisticsText(const kernels::LaunchStatistics& s, uint64_t launches
   text += absl::StrFormat("Trading   %s fills, %.4g × capital traded, costs %.4g × capital\n",
                           Count(s.trades), s.traded_notional, s.costs);
   text += absl::StrFormat("TD error  mean %.4g, maximum %.4g\n", Ratio(s.td_sum, n), s.td_max);
+  if (s.clamped_activations > 0) {
+    text += absl::StrFormat("fp16      %d activations clamped to 65504\n", s.clamped_activations);
+  }
   return text;
 }
 
@@ -99,6 +102,7 @@ nlohmann::ordered_json StatisticsJson(const kernels::LaunchStatistics& s, uint64
   json["costs"] = s.costs;
   json["td_mean"] = Ratio(s.td_sum, n);
   json["td_max"] = s.td_max;
+  json["clamped_activations"] = s.clamped_activations;
   return json;
 }
 

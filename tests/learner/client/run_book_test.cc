@@ -56,6 +56,18 @@ void ExpectBalanced(const v1::LearnerSheet& sheet) {
   EXPECT_EQ(sheet.received().batches(), batches);
 }
 
+TEST(RunBook, BalancesWhileAnInsertIsUnderWay) {
+  RunBook book("p", "g");
+  book.RunOpened("a", 7);
+  ASSERT_TRUE(book.Receive(7, 0, 10));
+  EXPECT_EQ(book.Sheets()[0].received().rows(), 0u);
+  EXPECT_TRUE(book.Holds(7, 0)) << "no second copy is taken meanwhile";
+  book.Inserted(7, 9, {{"non_finite", 1}});
+  const v1::LearnerSheet sheet = book.Sheets()[0];
+  EXPECT_EQ(sheet.received().rows(), 10u);
+  EXPECT_EQ(sheet.inserted().rows() + sheet.rejected().at("non_finite").rows(), 10u);
+}
+
 TEST(RunBook, TakesABatchOnceAndCountsWhatComesAgain) {
   RunBook book("default", "learner");
   book.RunOpened("a:1", 7);

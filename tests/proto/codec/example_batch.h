@@ -48,6 +48,7 @@ class Example {
     batch.statistics.term_sum[1] = -3.25;
     batch.statistics.barrier_result[2] = 7;
     batch.statistics.td_max = 1.75;
+    batch.statistics.clamped_activations = 11;
     batch.start_states.resize(kEpisodes);
     for (uint32_t slot = 0; slot < kEpisodes; ++slot) batch.start_states[slot].rng = 100 + slot;
   }

@@ -47,6 +47,7 @@ TEST_F(RecordedBatchTest, ComesBackAsItWasWritten) {
   EXPECT_EQ(read->state, written.state);
   EXPECT_EQ(read->next_state, written.next_state);
   EXPECT_EQ(read->batch.statistics.td_max, 1.75);
+  EXPECT_EQ(read->batch.statistics.clamped_activations, 11u);
   ASSERT_EQ(read->batch.start_states.size(), 3u);
   EXPECT_EQ(read->batch.start_states[1].rng, 101u);
   const auto payload = [](const RecordedBatch& recorded) {
