@@ -51,7 +51,8 @@ LaunchRequest RequestOf(uint64_t launch) {
 }
 
 // Median milliseconds of a launch of `executor` into device memory.
-absl::StatusOr<double> LaunchMilliseconds(CudaExecutor& executor, const Shape& shape) {
+absl::StatusOr<double> LaunchMilliseconds(CudaExecutor& executor, const Shape& shape,
+                                          std::vector<kernels::KernelUse>* uses = nullptr) {
   kernels::Stream stream;
   VIXEN_RETURN_IF_ERROR(kernels::CreateStream(stream));
   for (const WeightsKind kind : kKinds) {
@@ -68,6 +69,11 @@ absl::StatusOr<double> LaunchMilliseconds(CudaExecutor& executor, const Shape& s
   const auto launch = [&](int i) {
     return executor.Enqueue(RequestOf(static_cast<uint64_t>(i)), staging, batch, stream.get());
   };
+  if (uses != nullptr) {
+    const kernels::KernelLog log;
+    VIXEN_RETURN_IF_ERROR(launch(0));
+    *uses = log.uses();
+  }
   return MedianMilliseconds(stream.get(), RepeatsOf(shape.episodes), launch);
 }
 
@@ -83,14 +89,16 @@ class Bench {
         CudaExecutor::Create(OptionsOf(shape, market, precision), options_.gpu, algorithm);
     if (absl::IsInvalidArgument(executor.status())) return absl::OkStatus();
     VIXEN_RETURN_IF_ERROR(executor.status());
-    VIXEN_ASSIGN_OR_RETURN(const double ms, LaunchMilliseconds(**executor, shape));
+    std::vector<kernels::KernelUse> uses;
+    VIXEN_ASSIGN_OR_RETURN(const double ms, LaunchMilliseconds(**executor, shape, &uses));
     CudaBenchRow row{.algorithm = (*executor)->info().algorithm,
                      .precision = precision,
                      .episodes = shape.episodes,
                      .steps = shape.steps,
                      .widths = shape.architecture.Describe(),
                      .setting = shape.setting,
-                     .median_ms = ms};
+                     .median_ms = ms,
+                     .kernels = std::move(uses)};
     row.transitions_per_second = double{1e3} * shape.episodes * shape.steps / ms;
     row.tflops = row.transitions_per_second * FlopsPerTransition(shape.architecture) / 1e12;
     const double ceiling = ceilings_.tflops(precision);

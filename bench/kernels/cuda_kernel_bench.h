@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "kernels/collect/algorithm.h"
 #include "kernels/collect/collector.h"
+#include "kernels/cuda/kernel_log.h"
 
 namespace vixen::bench {
 
@@ -21,10 +22,9 @@ struct CudaBenchOptions {
   uint32_t steps = 500;
   uint32_t bars = 1'000'000;
   // Each that can run the shape; those that cannot are left out of the result.
-  std::vector<kernels::CudaAlgorithm> algorithms = {kernels::CudaAlgorithm::kResident,
-                                                    kernels::CudaAlgorithm::kTiled,
-                                                    kernels::CudaAlgorithm::kTiledMma,
-                                                    kernels::CudaAlgorithm::kStepped};
+  std::vector<kernels::CudaAlgorithm> algorithms = {
+      kernels::CudaAlgorithm::kResident, kernels::CudaAlgorithm::kTiled,
+      kernels::CudaAlgorithm::kTiledMma, kernels::CudaAlgorithm::kStepped};
   std::vector<kernels::Precision> precisions = {
       kernels::Precision::kFp16, kernels::Precision::kTf32, kernels::Precision::kFp32};
   bool variants = false;  // also other settings and other widths, against `stepped`
@@ -50,7 +50,8 @@ struct CudaBenchRow {
   std::string setting = "default";
   double median_ms = 0;
   double transitions_per_second = 0;
-  double tflops = 0;            // of the networks' matrix products, without padding
+  double tflops = 0;                        // of the networks' matrix products, without padding
+  std::vector<kernels::KernelUse> kernels;  // of a launch, those written by hand for the card
   double share_of_ceiling = 0;  // of the precision's matrix rate; 0 when that is unknown
 };
 

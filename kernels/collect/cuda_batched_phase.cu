@@ -7,6 +7,7 @@
 #define VIXEN_HAS_WGMMA 1
 #include "kernels/collect/cuda_finished_rows.cuh"
 #include "kernels/collect/cuda_tile.cuh"
+#include "kernels/cuda/kernel_log.h"
 #else
 #define VIXEN_HAS_WGMMA 0
 #endif
@@ -119,8 +120,7 @@ cudaError_t Enqueue(const LaunchArguments& launch, const TilePolicy& policy, int
                     cudaStream_t stream) {
   constexpr int kBytes = sizeof(BatchMemory);
   const auto kernel = BatchedPhaseKernel<kOperand>;
-  const cudaError_t error =
-      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
+  const cudaError_t error = AllowSharedMemory("batched phase", kernel, kBytes);
   if (error != cudaSuccess) return error;
   const uint64_t tiles =
       (static_cast<uint64_t>(launch.episodes) * launch.steps + kTileRows - 1) / kTileRows;

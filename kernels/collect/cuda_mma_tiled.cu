@@ -8,6 +8,7 @@
 #define VIXEN_HAS_MMA 1
 #include "kernels/collect/cuda_finished_rows.cuh"
 #include "kernels/collect/cuda_mma_tile.cuh"
+#include "kernels/cuda/kernel_log.h"
 #else
 #define VIXEN_HAS_MMA 0
 #endif
@@ -124,8 +125,7 @@ cudaError_t EnqueueSequence(const LaunchArguments& launch, const TilePolicy& pol
                             uint32_t blocks, cudaStream_t stream) {
   constexpr int kBytes = sizeof(SequenceMemory);
   const auto kernel = MmaSequenceKernel<kOperand>;
-  const cudaError_t error =
-      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
+  const cudaError_t error = AllowSharedMemory("tiled_mma sequence", kernel, kBytes);
   if (error != cudaSuccess) return error;
   const uint32_t grid = std::min((launch.episodes + kMmaRows - 1) / kMmaRows, blocks);
   kernel<<<grid, 32 * kMmaWarps, kBytes, stream>>>(launch, policy.online, policy.state_scale);
@@ -137,8 +137,7 @@ cudaError_t EnqueueBatch(const LaunchArguments& launch, const TilePolicy& policy
                          cudaStream_t stream) {
   constexpr int kBytes = sizeof(BatchMemory);
   const auto kernel = MmaBatchKernel<kOperand>;
-  const cudaError_t error =
-      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
+  const cudaError_t error = AllowSharedMemory("tiled_mma batch", kernel, kBytes);
   if (error != cudaSuccess) return error;
   const uint64_t tiles =
       (static_cast<uint64_t>(launch.episodes) * launch.steps + kMmaRows - 1) / kMmaRows;

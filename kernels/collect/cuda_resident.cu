@@ -10,6 +10,7 @@
 #include "kernels/collect/cuda_resident_matrix.cuh"
 #include "kernels/collect/cuda_resident_rules.cuh"
 #include "kernels/collect/cuda_resident_speculate.cuh"
+#include "kernels/cuda/kernel_log.h"
 #else
 #define VIXEN_RESIDENT 0
 #endif
@@ -194,8 +195,7 @@ cudaError_t Enqueue(const LaunchArguments& launch, const std::byte* image, const
   constexpr int kBytes = sizeof(Shared<F>);
   static_assert(kBytes <= 232'448);
   const auto kernel = ResidentKernel<F>;
-  const cudaError_t error =
-      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
+  const cudaError_t error = AllowSharedMemory("resident sequence", kernel, kBytes);
   if (error != cudaSuccess) return error;
   const uint32_t blocks = (launch.episodes + per_block - 1) / per_block;
   const ClusterLaunch cluster(blocks + blocks % 2, kBytes, stream);

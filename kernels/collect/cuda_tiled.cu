@@ -7,6 +7,7 @@
 #define VIXEN_HAS_WGMMA 1
 #include "kernels/collect/cuda_tile.cuh"
 #include "kernels/collect/cuda_tile_rows.cuh"
+#include "kernels/cuda/kernel_log.h"
 #else
 #define VIXEN_HAS_WGMMA 0
 #endif
@@ -84,8 +85,7 @@ cudaError_t Enqueue(const LaunchArguments& launch, const TilePolicy& policy, uin
                     cudaStream_t stream) {
   constexpr int kBytes = sizeof(SequenceMemory<kGroups>);
   const auto kernel = TiledSequenceKernel<kOperand, kGroups>;
-  const cudaError_t error =
-      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
+  const cudaError_t error = AllowSharedMemory("tiled sequence", kernel, kBytes);
   if (error != cudaSuccess) return error;
   constexpr uint32_t kTile = kRows * kGroups;
   const uint32_t grid = std::min((launch.episodes + kTile - 1) / kTile, blocks);

@@ -11,11 +11,24 @@ namespace vixen::tool {
 namespace {
 
 nlohmann::json ToJson(const bench::CudaBenchRow& row) {
-  return {{"algorithm", row.algorithm}, {"precision", kernels::PrecisionName(row.precision)},
-          {"episodes", row.episodes},   {"steps", row.steps},
-          {"widths", row.widths},       {"setting", row.setting},
-          {"median_ms", row.median_ms}, {"transitions_per_second", row.transitions_per_second},
-          {"tflops", row.tflops},       {"share_of_ceiling", row.share_of_ceiling}};
+  nlohmann::json uses = nlohmann::json::array();
+  for (const kernels::KernelUse& use : row.kernels) {
+    uses.push_back({{"name", use.name},
+                    {"registers", use.registers},
+                    {"shared_bytes", use.shared_bytes},
+                    {"spilled_bytes", use.spilled_bytes}});
+  }
+  return {{"kernels", std::move(uses)},
+          {"algorithm", row.algorithm},
+          {"precision", kernels::PrecisionName(row.precision)},
+          {"episodes", row.episodes},
+          {"steps", row.steps},
+          {"widths", row.widths},
+          {"setting", row.setting},
+          {"median_ms", row.median_ms},
+          {"transitions_per_second", row.transitions_per_second},
+          {"tflops", row.tflops},
+          {"share_of_ceiling", row.share_of_ceiling}};
 }
 
 }  // namespace
