@@ -91,8 +91,8 @@ class Collector {
   // Makes the staged buffer of `kind` the one that the next launch reads.
   virtual void CommitWeights(WeightsKind kind) = 0;
 
-  // A batch whose memory is right for this executor (pinned, for CUDA); it may outlive the collector
-  // and be given back from any thread. Launch takes other batches too, and copies slower.
+  // A batch whose memory is right for this executor (pinned, for CUDA); it may outlive the
+  // collector and be given back from any thread. Launch takes other batches too, and copies slower.
   virtual Batch MakeBatch(bool with_terms) = 0;
 
   // FAILED_PRECONDITION while weights that the settings need were never committed.

@@ -38,7 +38,7 @@ struct DeviceBatch {
   DeviceBuffer<float> q;            // [N·L, 45] or empty
   DeviceBuffer<LaunchStatistics> statistics;
   DeviceBuffer<unsigned long long> bad_row;  // [2]: and the count of clamped activations
-  DeviceBuffer<SlotState> start_slots;  // [N]
+  DeviceBuffer<SlotState> start_slots;       // [N]
 };
 
 // Host memory that a launch's inputs travel from; it must stay as it is until the launch began.
