@@ -8,6 +8,7 @@ build=${1:?usage: scripts/gpu-check.sh BUILD_FOLDER}
 export VIXEN_SOURCE_DIR=$PWD
 test=$build/tests/cuda_executor_test
 "$test" --gtest_brief=1
+"$build/tests/lost_device_test" --gtest_brief=1
 if command -v compute-sanitizer >/dev/null; then
   for tool in memcheck synccheck racecheck initcheck; do
     compute-sanitizer --tool $tool --error-exitcode 1 "$test" \
