@@ -41,13 +41,13 @@ class Loop(unittest.TestCase):
 
     def test_learns_the_signal_bandit_to_nine_tenths_of_the_optimum(self):
         actor, port, _ = self.start_actor()
-        learner = self.start_learner(port, "--max_transitions", 5000)
+        learner = self.start_learner(port, "--max_transitions", 12000)
         self.assertEqual(learner.wait(), 0, learner.log.read_text())
         self.assertEqual(actor.terminate(), 0, actor.log.read_text())
         score = json.loads(vixen("score", "b0", "--weights", self.path / "out/weights.safetensors", "--json").stdout)
         self.assertGreaterEqual(score["score"], 0.90, score)
         log = read_log(self.path / "out/training.jsonl")
-        self.assertGreaterEqual(log[-1]["transitions"], 5000)
+        self.assertGreaterEqual(log[-1]["transitions"], 12000)
         self.assertGreaterEqual(log[-1]["updates"], 1000)
 
     def test_training_goes_on_after_the_learner_was_killed(self):
