@@ -3,12 +3,13 @@
 
 #include <algorithm>
 
+#include "kernels/cuda/kernel_log.h"
+
 // Builds for cards with wgmma hold this code as well, so that it can be forced there.
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
 #define VIXEN_HAS_MMA 1
 #include "kernels/collect/cuda_finished_rows.cuh"
 #include "kernels/collect/cuda_mma_tile.cuh"
-#include "kernels/cuda/kernel_log.h"
 #else
 #define VIXEN_HAS_MMA 0
 #endif

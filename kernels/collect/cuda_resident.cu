@@ -4,13 +4,13 @@
 #include <type_traits>
 
 #include "kernels/collect/cuda_resident_image.h"
+#include "kernels/cuda/kernel_log.h"
 
 #if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
 #define VIXEN_RESIDENT 1
 #include "kernels/collect/cuda_resident_matrix.cuh"
 #include "kernels/collect/cuda_resident_rules.cuh"
 #include "kernels/collect/cuda_resident_speculate.cuh"
-#include "kernels/cuda/kernel_log.h"
 #else
 #define VIXEN_RESIDENT 0
 #endif
