@@ -17,6 +17,17 @@
 
 namespace vixen::kernels {
 namespace resident {
+
+#if !VIXEN_RESIDENT
+// Not in the unnamed namespace: kernels have one name for all targets, and these are their types.
+template <tile::Operand, int kEpisodesOf, int>
+struct Form {
+  static constexpr int kEpisodes = kEpisodesOf;
+};
+template <typename F>
+struct Shared {};
+#endif
+
 namespace {
 
 using tile::Operand;
@@ -159,12 +170,6 @@ __global__ void __launch_bounds__(kThreads, 1)
 #else
 
 // The device code of other targets: never launched there (ResidentBlocks).
-template <Operand, int kEpisodesOf, int>
-struct Form {
-  static constexpr int kEpisodes = kEpisodesOf;
-};
-template <typename F>
-struct Shared {};
 template <typename F>
 __global__ void ResidentKernel(const __grid_constant__ LaunchArguments, const std::byte*,
                                const float*, const uint32_t) {}
