@@ -70,7 +70,7 @@ std::shared_ptr<const DeviceDataset> DeviceDatasets::FindLocked(const MarketView
                                                                 bool packed) {
   std::erase_if(in_use_, [](const auto& dataset) { return dataset.expired(); });
   for (const std::weak_ptr<const DeviceDataset>& candidate : in_use_) {
-    const std::shared_ptr<const DeviceDataset> dataset = candidate.lock();
+    std::shared_ptr<const DeviceDataset> dataset = candidate.lock();
     if (dataset != nullptr && dataset->Holds(host, packed)) return dataset;
   }
   return nullptr;

@@ -33,13 +33,11 @@ class PinnedPool {
 
   // A block, pinned now if none is free; null when the system refuses to pin more.
   std::shared_ptr<std::byte[]> Take() {
-    auto block = std::make_unique<PinnedBuffer<std::byte>>(state_->TakeFree());
-    if (block->empty() && !block->Allocate(state_->block_bytes).ok()) return nullptr;
-    std::byte* data = block->data();
-    return {data, [state = state_, owner = block.release()](std::byte*) {
-              state->Give(std::move(*owner));
-              delete owner;
-            }};
+    auto lent = std::make_shared<Lent>();
+    lent->block = state_->TakeFree();
+    if (lent->block.empty() && !lent->block.Allocate(state_->block_bytes).ok()) return nullptr;
+    lent->state = state_;
+    return {lent, lent->block.data()};
   }
 
  private:
@@ -61,6 +59,15 @@ class PinnedPool {
     void Give(PinnedBuffer<std::byte> block) {
       std::lock_guard lock(mutex);
       if (free.size() < kMostFree) free.push_back(std::move(block));
+    }
+  };
+
+  // Goes back when the last pointer into it goes.
+  struct Lent {
+    std::shared_ptr<State> state;
+    PinnedBuffer<std::byte> block;
+    ~Lent() {
+      if (state != nullptr) state->Give(std::move(block));
     }
   };
 

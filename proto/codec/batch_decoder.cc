@@ -198,7 +198,7 @@ absl::Status BatchDecoder::AddChunk(uint64_t offset,
   if (failed_) return absl::FailedPreconditionError("the stream was refused before");
   uint64_t bytes = 0;
   for (const std::span<const std::byte> piece : pieces) bytes += piece.size();
-  const absl::Status checked = CheckChunk(offset, bytes);
+  absl::Status checked = CheckChunk(offset, bytes);
   failed_ = !checked.ok();
   if (failed_) return checked;
   for (const std::span<const std::byte> piece : pieces) Take(piece);
