@@ -2,6 +2,7 @@
 """The whole loop through the real processes on a market whose optimum is known."""
 import json
 import pathlib
+import statistics
 import tempfile
 import unittest
 
@@ -35,22 +36,26 @@ class Loop(unittest.TestCase):
                            "--metrics_listen", "127.0.0.1:0", "--threads", 1, *BED, *NETWORK)
         return actor, *actor.ports()
 
-    def start_learner(self, port, *more):
-        return self.start("learner", "vixen-learner", "--actor", f"127.0.0.1:{port}", "--out", self.path / "out",
+    def start_learner(self, port, *more, out="out"):
+        return self.start("learner", "vixen-learner", "--actor", f"127.0.0.1:{port}", "--out", self.path / out,
                           "--cache", self.path / "cache", *LEARNER, *more)
 
-    def test_learns_the_signal_bandit(self):
+    def score_of_a_training(self, number):
+        """Trains on 5,000 transitions from nothing; the policy's score."""
         actor, port, _ = self.start_actor()
-        learner = self.start_learner(port, "--max_transitions", 12000, "--alpha", 0, "--learning_rate", 5e-4)
+        out = self.path / f"out{number}"
+        learner = self.start_learner(port, "--max_transitions", 5000, out=out)
         self.assertEqual(learner.wait(), 0, learner.log.read_text())
         self.assertEqual(actor.terminate(), 0, actor.log.read_text())
-        score = json.loads(vixen("score", "b0", "--weights", self.path / "out/weights.safetensors", "--json").stdout)
-        # About 1.0; the last of many policies now and then falls to 0.8. Doing nothing scores 0; the strict
-        # bars are scripts/testbed.sh's.
-        self.assertGreaterEqual(score["score"], 0.7, score)
-        log = read_log(self.path / "out/training.jsonl")
-        self.assertGreaterEqual(log[-1]["transitions"], 12000)
+        log = read_log(out / "training.jsonl")
+        self.assertGreaterEqual(log[-1]["transitions"], 5000)
         self.assertGreaterEqual(log[-1]["updates"], 1000)
+        return json.loads(vixen("score", "b0", "--weights", out / "weights.safetensors", "--json").stdout)["score"]
+
+    def test_learns_the_signal_bandit_to_nineteen_twentieths_of_the_optimum_in_the_median_of_three(self):
+        # One training in 25 ends below 0.9 by chance (the last of many policies): a single run says little.
+        scores = [self.score_of_a_training(number) for number in range(3)]
+        self.assertGreaterEqual(statistics.median(scores), 0.95, scores)
 
     def test_training_goes_on_after_the_learner_was_killed(self):
         actor, port, metrics = self.start_actor()

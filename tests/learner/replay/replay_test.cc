@@ -58,7 +58,7 @@ TEST(Replay, WeighsByTheLeastProbableRow) {
 }
 
 TEST(Replay, AppliesAlphaOnce) {
-  EXPECT_FLOAT_EQ(MakeReplay({2}, 0.6, 0.0).leaf(0), std::pow(2.0, 0.6));
+  EXPECT_EQ(MakeReplay({2}, 0.6, 0.0).leaf(0), std::pow(2.0f, 0.6f));
 }
 
 TEST(SumTree, FindsLeavesInPrefixOrderWhenTheCapacityIsNoPowerOfTwo) {
