@@ -105,11 +105,22 @@ bool Delivery::ForgetOneGroup() {
   return true;
 }
 
+std::vector<SequenceRange> Delivery::WithoutForgotten(std::vector<SequenceRange> durable,
+                                                      uint64_t first) const {
+  if (forgotten_.group.empty()) return durable;
+  std::erase_if(durable, [first](const SequenceRange& range) { return range.last < first; });
+  if (!durable.empty()) durable.front().first = std::max(durable.front().first, first);
+  return durable;
+}
+
 absl::StatusOr<OpenedStream> Delivery::Open(ConsumerOptions options) {
   VIXEN_RETURN_IF_ERROR(CheckRanges(options.held));
   VIXEN_RETURN_IF_ERROR(CheckRanges(options.durable));
   return Locked([&]() -> absl::StatusOr<OpenedStream> {
     const auto found = groups_.find(options.group);
+    options.durable =
+        WithoutForgotten(std::move(options.durable),
+                         found == groups_.end() ? next_sequence_ : found->second->ledger().first());
     if (found == groups_.end()) {
       if (!options.durable.empty()) {
         return absl::NotFoundError(base::StrCat("batch ", options.durable.front().first,
@@ -190,7 +201,7 @@ absl::Status Delivery::MarkDurable(StreamId id, uint64_t run_id,
       return absl::NotFoundError(
           base::StrCat("durable of run ", run_id, ", this is run ", options_.run_id));
     }
-    return group->MarkDurable(ranges);
+    return group->MarkDurable(WithoutForgotten(ranges, group->ledger().first()));
   });
 }
 

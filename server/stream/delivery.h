@@ -57,7 +57,8 @@ struct Sheet {
 //
 // A policy has at most max_groups groups. When one more comes, the one that opened a stream the
 // longest ago is forgotten, of those that have no stream and never made anything durable: what
-// waits for it is dropped, and its books go on as part of one sum.
+// waits for it is dropped, and its books go on as part of one sum. Should it come back it begins as
+// a new group: what it says to be durable of the time before is ignored.
 class Delivery {
  public:
   // One launch's credit: which stream of which group pays for it; kNobody for a group that has
@@ -104,6 +105,10 @@ class Delivery {
  private:
   Group* Find(StreamId id) const;
   bool CanReserveLocked() const;
+  // `durable` without what a group that begins at `first` cannot know: where groups were forgotten
+  // it may be one of them.
+  std::vector<SequenceRange> WithoutForgotten(std::vector<SequenceRange> durable,
+                                              uint64_t first) const;
   // Room for one group more; false when there is none.
   bool ForgetOneGroup();
   std::vector<std::function<void()>> CollectWakes();

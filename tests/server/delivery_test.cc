@@ -257,6 +257,55 @@ TEST_F(DeliveryTest, TheGroupLongestWithoutAStreamMakesRoomAndItsBooksGoOn) {
   EXPECT_EQ(delivery.Acknowledge(again, kRun, 0).code(), absl::StatusCode::kNotFound);
 }
 
+TEST_F(DeliveryTest, AForgottenGroupComesBackWithWhatItMadeDurable) {
+  const auto come_back = [&](std::vector<SequenceRange> durable) {
+    return delivery.Open(
+        {.group = "first", .consumer = "a", .durable = std::move(durable), .wake = [] {}});
+  };
+  const StreamId first = Open("a", "first");
+  ASSERT_TRUE(delivery.AddCredit(first, 2).ok());
+  Launch();
+  Launch();
+  ASSERT_TRUE(delivery.Take(first).has_value());
+  delivery.Close(first);
+  Open("a", "second");
+  const StreamId third = Open("a", "third");
+  delivery.Close(third);
+  ASSERT_EQ(Books("first").group, "");
+
+  // What was never made is refused as ever.
+  EXPECT_EQ(come_back({{0, 0}, {2, 2}}).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(come_back({{0, 2}}).status().code(), absl::StatusCode::kNotFound);
+  auto again = come_back({{0, 0}});
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->next_sequence, 2u);
+  EXPECT_EQ(Books("first").offered, (Tally{0, 0}));
+  EXPECT_EQ(Books("first").durable, (Tally{0, 0}));
+
+  // Also later: its next checkpoint still lists the time before.
+  ASSERT_TRUE(delivery.AddCredit(again->id, 1).ok());
+  Launch();
+  EXPECT_EQ(delivery.MarkDurable(again->id, kRun, {{0, 2}}).code(), absl::StatusCode::kNotFound);
+  ASSERT_TRUE(delivery.Take(again->id).has_value());
+  EXPECT_TRUE(delivery.MarkDurable(again->id, kRun, {{0, 0}, {1, 2}}).ok());
+  EXPECT_EQ(Books("first").durable, (Tally{1, 10}));
+  delivery.Close(again->id);
+  again = come_back({{0, 2}});
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(Books("first").durable, (Tally{1, 10}));
+}
+
+TEST_F(DeliveryTest, WhereNoGroupWasForgottenWhatAGroupNeverGotIsNotDurable) {
+  const StreamId first = Open("a", "first");
+  ASSERT_TRUE(delivery.AddCredit(first, 1).ok());
+  Launch();
+  EXPECT_EQ(delivery.Open({.group = "second", .consumer = "a", .durable = {{0, 0}}, .wake = [] {}})
+                .status()
+                .code(),
+            absl::StatusCode::kNotFound);
+  EXPECT_EQ(Books("second").group, "");
+}
+
 TEST_F(DeliveryTest, ALaunchForAGroupThatIsForgottenMeanwhileEndsInNoBooks) {
   const StreamId first = Open("a", "first");
   ASSERT_TRUE(delivery.AddCredit(first, 2).ok());
