@@ -30,8 +30,8 @@ absl::StatusOr<Certificates*> Certificates::Open(const v1::TlsSettings& tls) {
   VIXEN_ASSIGN_OR_RETURN(MemoryFile identity, MemoryFile::Create());
   VIXEN_ASSIGN_OR_RETURN(MemoryFile authorities, MemoryFile::Create());
   std::unique_ptr<Certificates> made(
-      new Certificates(tls, std::move(pem), std::move(identity), std::move(authorities)));
-  VIXEN_RETURN_IF_ERROR(made->Publish());
+      new Certificates(tls, std::move(identity), std::move(authorities)));
+  VIXEN_RETURN_IF_ERROR(made->Publish(std::move(pem)));
   const std::string identity_path = tls.tls_certificate().empty() ? "" : made->identity_.path();
   const std::string authorities_path = tls.tls_ca().empty() ? "" : made->authorities_.path();
   made->provider_ = std::make_shared<grpc::experimental::FileWatcherCertificateProvider>(
@@ -40,21 +40,19 @@ absl::StatusOr<Certificates*> Certificates::Open(const v1::TlsSettings& tls) {
   return (open[name] = std::move(made)).get();
 }
 
-Certificates::Certificates(const v1::TlsSettings& tls, Pem pem, MemoryFile identity,
-                           MemoryFile authorities)
-    : tls_(tls),
-      identity_(std::move(identity)),
-      authorities_(std::move(authorities)),
-      in_use_(std::move(pem)) {}
+Certificates::Certificates(const v1::TlsSettings& tls, MemoryFile identity, MemoryFile authorities)
+    : tls_(tls), identity_(std::move(identity)), authorities_(std::move(authorities)) {}
 
 Certificates::State Certificates::state() const {
   std::lock_guard lock(mutex_);
   return state_;
 }
 
-absl::Status Certificates::Publish() {
-  VIXEN_RETURN_IF_ERROR(identity_.Replace(in_use_.key + "\n" + in_use_.certificate));
-  VIXEN_RETURN_IF_ERROR(authorities_.Replace(in_use_.authorities));
+absl::Status Certificates::Publish(Pem pem) {
+  VIXEN_RETURN_IF_ERROR(identity_.Replace(pem.key + "\n" + pem.certificate));
+  VIXEN_RETURN_IF_ERROR(authorities_.Replace(pem.authorities));
+  in_use_ = std::move(pem);
+  std::lock_guard lock(mutex_);
   state_.not_after = in_use_.not_after;
   return absl::OkStatus();
 }
@@ -67,25 +65,22 @@ void Certificates::Watch() {
 }
 
 void Certificates::Look() {
-  std::lock_guard lock(mutex_);
   absl::StatusOr<Pem> pem = ReadPem(tls_);
   if (pem.ok() && *pem == in_use_) {
     last_failure_.clear();
     return;
   }
-  absl::Status status = pem.status();
-  if (pem.ok()) {
-    in_use_ = *std::move(pem);
-    status = Publish();
-  }
+  const absl::Status status = pem.ok() ? Publish(*std::move(pem)) : pem.status();
   if (status.ok()) {
-    ++state_.reloads;
     last_failure_.clear();
     spdlog::info("tls: {} was replaced and is in use", tls_.tls_certificate());
+    std::lock_guard lock(mutex_);
+    ++state_.reloads;
   } else if (status.ToString() != last_failure_) {
-    ++state_.failures;
     last_failure_ = status.ToString();
     spdlog::warn("tls: {}; the certificate in use stays", last_failure_);
+    std::lock_guard lock(mutex_);
+    ++state_.failures;
   }
 }
 

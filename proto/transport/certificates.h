@@ -41,8 +41,9 @@ class Certificates {
   std::shared_ptr<grpc::ChannelCredentials> ChannelCredentials() const;
 
  private:
-  Certificates(const v1::TlsSettings& tls, Pem pem, MemoryFile identity, MemoryFile authorities);
-  absl::Status Publish();
+  Certificates(const v1::TlsSettings& tls, MemoryFile identity, MemoryFile authorities);
+  // Makes `pem` the set in use; on failure it counts as never seen, and is tried again.
+  absl::Status Publish(Pem pem);
   [[noreturn]] void Watch();
   void Look();
 
@@ -51,10 +52,12 @@ class Certificates {
   MemoryFile authorities_;
   std::shared_ptr<grpc::experimental::CertificateProviderInterface> provider_;
 
-  mutable std::mutex mutex_;
-  State state_;
+  // Of the watching thread alone, once it runs.
   Pem in_use_;
   std::string last_failure_;
+
+  mutable std::mutex mutex_;
+  State state_;
 };
 
 }  // namespace vixen::transport
