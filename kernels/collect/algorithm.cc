@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/collect/algorithm.h"
 
-#include "base/str_cat.h"
-
 namespace vixen::kernels {
 
 std::string_view CudaAlgorithmName(CudaAlgorithm algorithm) {
@@ -19,16 +17,6 @@ std::string_view CudaAlgorithmName(CudaAlgorithm algorithm) {
       return "tiled_mma";
   }
   return "unknown";
-}
-
-absl::StatusOr<CudaAlgorithm> ParseCudaAlgorithm(std::string_view name) {
-  for (const CudaAlgorithm algorithm :
-       {CudaAlgorithm::kAuto, CudaAlgorithm::kStepped, CudaAlgorithm::kTiled,
-        CudaAlgorithm::kResident, CudaAlgorithm::kTiledMma}) {
-    if (name == CudaAlgorithmName(algorithm)) return algorithm;
-  }
-  return absl::InvalidArgumentError(
-      base::StrCat("algorithm = ", name, ": expected auto, stepped, tiled, resident or tiled_mma"));
 }
 
 std::string_view PrecisionName(Precision precision) {

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <string_view>
 
-#include "absl/status/statusor.h"
 #include "kernels/collect/collector.h"
 
 namespace vixen::kernels {
@@ -21,8 +20,6 @@ enum class CudaAlgorithm : uint8_t {
 };
 
 std::string_view CudaAlgorithmName(CudaAlgorithm algorithm);
-// INVALID_ARGUMENT naming `name` and what is expected.
-absl::StatusOr<CudaAlgorithm> ParseCudaAlgorithm(std::string_view name);
 
 std::string_view PrecisionName(Precision precision);
 

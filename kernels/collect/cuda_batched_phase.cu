@@ -134,15 +134,9 @@ cudaError_t Enqueue(const LaunchArguments& launch, const TilePolicy& policy, int
 
 cudaError_t EnqueueBatchedPhase(const LaunchArguments& launch, const TilePolicy& policy,
                                 int multiprocessors, cudaStream_t stream) {
-  switch (policy.operand) {
-    case Operand::kFp16:
-      return Enqueue<Operand::kFp16>(launch, policy, multiprocessors, stream);
-    case Operand::kTf32:
-      return Enqueue<Operand::kTf32>(launch, policy, multiprocessors, stream);
-    case Operand::kSplit:
-      return Enqueue<Operand::kSplit>(launch, policy, multiprocessors, stream);
-  }
-  return cudaErrorInvalidValue;
+  return tile::WithOperand(policy.operand, [&](auto operand) {
+    return Enqueue<decltype(operand)::value>(launch, policy, multiprocessors, stream);
+  });
 }
 
 }  // namespace vixen::kernels

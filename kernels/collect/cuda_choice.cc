@@ -23,6 +23,14 @@ std::vector<tile::Operand> OperandsOf(Precision precision) {
   return {OperandOf(precision)};
 }
 
+bool NeedsPackedRows(CudaAlgorithm algorithm, Precision precision) {
+  return algorithm != CudaAlgorithm::kStepped && OperandOf(precision) == tile::Operand::kFp16;
+}
+
+TileForm FormOf(CudaAlgorithm algorithm) {
+  return algorithm == CudaAlgorithm::kTiledMma ? TileForm::kFragments : TileForm::kSwizzled;
+}
+
 bool HasTileWidths(const Architecture& a) {
   return a.features <= tile::kMostFeatures && a.state() >= 32 && a.hidden1 == tile::kHidden &&
          a.hidden2 == tile::kHidden && a.value_hidden == tile::kStream &&

@@ -11,6 +11,7 @@
 #include "kernels/collect/algorithm.h"
 #include "kernels/collect/collector.h"
 #include "kernels/collect/cuda_range.h"
+#include "kernels/collect/cuda_tile_image.h"
 #include "kernels/collect/cuda_tile_layout.h"
 
 namespace vixen::kernels {
@@ -19,6 +20,10 @@ namespace vixen::kernels {
 tile::Operand OperandOf(Precision precision);
 // All that launches of a configured precision may come to use.
 std::vector<tile::Operand> OperandsOf(Precision precision);
+
+// Whether launches read the dataset's rows as fp16, and how their tiles lie.
+bool NeedsPackedRows(CudaAlgorithm algorithm, Precision precision);
+TileForm FormOf(CudaAlgorithm algorithm);
 
 // Hidden widths and features that the tile and the resident kernels are built for.
 bool HasTileWidths(const Architecture& architecture);
@@ -54,7 +59,7 @@ struct LaunchChoice {
   std::string reason;
 };
 // `started`: of ChooseAlgorithm. Weights whose activations might leave the range of the operands
-// run stepped, but for `auto`, which goes from fp16 to tf32.
+// run stepped, but `auto` goes from fp16 to tf32, and what resident cannot hold goes to tiled.
 LaunchChoice ChooseLaunch(const AlgorithmChoice& started, Precision configured,
                           const WeightsFit& fit);
 

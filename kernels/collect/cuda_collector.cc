@@ -43,7 +43,10 @@ class CudaCollector final : public Collector {
         rows_(size_t{options.episodes} * options.steps),
         with_terms_(Batch::PayloadBytes(rows_, true)),
         without_terms_(Batch::PayloadBytes(rows_, false)) {}
-  ~CudaCollector() override { cudaDeviceSynchronize(); }
+  ~CudaCollector() override {
+    SelectDevice();
+    cudaDeviceSynchronize();
+  }
 
   absl::Status Start() {
     VIXEN_RETURN_IF_ERROR(CreateStream(compute_));
@@ -73,6 +76,7 @@ class CudaCollector final : public Collector {
   }
 
   Batch MakeBatch(bool with_terms) override {
+    SelectDevice();
     std::shared_ptr<std::byte[]> memory = (with_terms ? with_terms_ : without_terms_).Take();
     if (memory == nullptr) return Batch(options_.episodes, options_.steps, with_terms);
     return Batch(options_.episodes, options_.steps, with_terms, std::move(memory));
@@ -93,7 +97,7 @@ class CudaCollector final : public Collector {
           base::StrCat(kSlots, " launches are in flight: wait for the oldest first"));
     }
     const bool with_q = !batch.q().empty();
-    VIXEN_RETURN_IF_ERROR(executor_->Allocate(slot.device, with_q));
+    VIXEN_RETURN_IF_ERROR(Keep(executor_->Allocate(slot.device, with_q)));
     slot.device.with_terms = batch.with_terms();
     VIXEN_RETURN_IF_ERROR(
         Keep(executor_->Enqueue(request, slot.staging, slot.device, compute_.get())));
@@ -134,6 +138,9 @@ class CudaCollector final : public Collector {
     Event copied;
     Batch* batch = nullptr;
   };
+
+  // Of the calling thread, which may have another current one.
+  void SelectDevice() const { cudaSetDevice(executor_->device().index); }
 
   // A lost device stays lost.
   absl::Status Keep(absl::Status status) {

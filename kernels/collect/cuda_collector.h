@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The CUDA executor: launches run asynchronously on a stream into a ring of two slots (device
-// output, pinned host output, event), so that launch k+1 computes while k is copied out.
+// output, event), straight into the batches' pinned memory, so that launch k+1 computes while k is
+// copied out.
 #pragma once
 
 #include <memory>

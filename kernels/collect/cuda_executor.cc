@@ -40,7 +40,7 @@ absl::Status CheckParameters(const Parameters& parameters, const Architecture& a
 
 absl::Status CheckFp16Range(const Parameters& parameters) {
   for (size_t i = 0; i < parameters.values.size(); ++i) {
-    if (std::fabs(parameters.values[i]) <= 65504.0f) continue;
+    if (std::fabs(parameters.values[i]) <= kLargestHalf) continue;
     return absl::InvalidArgumentError(base::StrCat(
         WeightsKindName(parameters.kind), " weights: value ", i, " of the flat parameters = ",
         parameters.values[i], " is beyond fp16's ±65,504; choose precision tf32, fp32 or auto"));
@@ -98,9 +98,9 @@ absl::Status CudaExecutor::Start(int device, CudaAlgorithm algorithm, DeviceData
   size_t free_bytes = 0;
   size_t all_bytes = 0;
   VIXEN_CUDA_RETURN_IF_ERROR(cudaMemGetInfo(&free_bytes, &all_bytes));
-  const bool packed = NeedsPacked();
-  plan_ =
-      PlanMemory(options_, packed, datasets.Find(options_.market, packed) != nullptr, free_bytes);
+  const bool packed = NeedsPackedRows(started_.algorithm, options_.precision);
+  plan_ = PlanMemory(options_, started_.algorithm,
+                     datasets.Find(options_.market, packed) != nullptr, free_bytes);
   VIXEN_RETURN_IF_ERROR(plan_.CheckFits(options_, device));
 
   VIXEN_RETURN_IF_ERROR(CreateStream(stage_stream_));
@@ -111,9 +111,7 @@ absl::Status CudaExecutor::Start(int device, CudaAlgorithm algorithm, DeviceData
        {WeightsKind::kOnline, WeightsKind::kTarget, WeightsKind::kCuriosity}) {
     Weights& weights = of(kind);
     weights.layout =
-        LayOutWeights(options_.architecture, kind, options_.precision,
-                      started_.algorithm == CudaAlgorithm::kTiledMma ? TileForm::kFragments
-                                                                     : TileForm::kSwizzled);
+        LayOutWeights(options_.architecture, kind, options_.precision, FormOf(started_.algorithm));
     largest = std::max(largest, weights.layout.bytes);
     VIXEN_RETURN_IF_ERROR(weights.staged.Allocate(weights.layout.bytes));
     VIXEN_RETURN_IF_ERROR(weights.live.Allocate(weights.layout.bytes));
@@ -144,11 +142,6 @@ absl::Status CudaExecutor::Start(int device, CudaAlgorithm algorithm, DeviceData
 LivePolicy CudaExecutor::live() const {
   return {of(WeightsKind::kOnline).address(), of(WeightsKind::kTarget).address(),
           of(WeightsKind::kCuriosity).address()};
-}
-
-bool CudaExecutor::NeedsPacked() const {
-  return started_.algorithm != CudaAlgorithm::kStepped &&
-         OperandOf(options_.precision) == tile::Operand::kFp16;
 }
 
 TilePolicy CudaExecutor::TilesOf(Precision precision) const {

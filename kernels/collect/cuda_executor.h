@@ -62,7 +62,6 @@ class CudaExecutor {
 
   const CollectorInfo& info() const { return info_; }
   const CudaDevice& device() const { return device_; }
-  const MemoryPlan& plan() const { return plan_; }
 
   // As of Collector. Stage may run beside Enqueue.
   absl::StatusOr<WeightsProbe> Stage(const Parameters& parameters);
@@ -95,7 +94,6 @@ class CudaExecutor {
   explicit CudaExecutor(const CollectorOptions& options);
   absl::Status Start(int device, CudaAlgorithm algorithm, DeviceDatasets& datasets);
   void Announce(const LaunchChoice& choice);
-  bool NeedsPacked() const;
   absl::Status FillArguments(const LaunchRequest& request, LaunchStaging& staging,
                              DeviceBatch& batch, cudaStream_t stream);
   Weights& of(WeightsKind kind) { return weights_[static_cast<size_t>(kind)]; }

@@ -5,11 +5,13 @@
 
 #include "absl/strings/str_format.h"
 #include "base/str_cat.h"
+#include "kernels/collect/cuda_choice.h"
 #include "kernels/collect/cuda_dataset.h"
 #include "kernels/collect/cuda_weights.h"
 #include "kernels/env/slot_state.h"
 
 namespace vixen::kernels {
+
 uint64_t MemoryPlan::total() const {
   uint64_t sum = 0;
   for (const Part& part : parts) sum += part.bytes;
@@ -28,18 +30,20 @@ std::string MemoryPlan::Describe() const {
   return text;
 }
 
-MemoryPlan PlanMemory(const CollectorOptions& options, bool packed, bool dataset_there,
+MemoryPlan PlanMemory(const CollectorOptions& options, CudaAlgorithm algorithm, bool dataset_there,
                       uint64_t free_bytes) {
+  const bool stepped = algorithm == CudaAlgorithm::kStepped;
+  const bool packed = NeedsPackedRows(algorithm, options.precision);
   const uint64_t rows = uint64_t{options.episodes} * options.steps;
   const Architecture& a = options.architecture;
   const uint64_t widest =
       std::max({a.state() + 8, a.hidden1, a.hidden2, a.value_hidden + a.advantage_hidden, 48u});
   const uint64_t stepped_rows =
-      packed ? 0 : std::max<uint64_t>(std::min<uint64_t>(rows, 65'536), options.episodes);
+      !stepped ? 0 : std::max<uint64_t>(std::min<uint64_t>(rows, 65'536), options.episodes);
   uint64_t weights = 0;
   for (const WeightsKind kind :
        {WeightsKind::kOnline, WeightsKind::kTarget, WeightsKind::kCuriosity}) {
-    weights += 2 * LayOutWeights(a, kind).bytes;
+    weights += 2 * LayOutWeights(a, kind, options.precision, FormOf(algorithm)).bytes;
   }
   MemoryPlan plan;
   plan.free_bytes = free_bytes;
@@ -50,7 +54,7 @@ MemoryPlan PlanMemory(const CollectorOptions& options, bool packed, bool dataset
       {"slots", uint64_t{options.episodes} * sizeof(SlotState) * 3},
       {"two batches", 2 * Batch::PayloadBytes(rows, true)},
       {"rows' workspace", rows * (sizeof(RowScratch) + 4)},
-      {"products", stepped_rows * (widest * 12 + 129) + (packed ? 0 : uint64_t{32} << 20)},
+      {"products", stepped_rows * (widest * 12 + 129) + (stepped ? uint64_t{32} << 20 : 0)},
   };
   return plan;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "kernels/collect/algorithm.h"
 #include "kernels/collect/collector.h"
 
 namespace vixen::kernels {
@@ -25,8 +26,9 @@ struct MemoryPlan {
   // RESOURCE_EXHAUSTED with the numbers and how many episodes would fit.
   absl::Status CheckFits(const CollectorOptions& options, int device) const;
 };
-// `dataset_there`: another executor of the process has it on the device.
-MemoryPlan PlanMemory(const CollectorOptions& options, bool packed, bool dataset_there,
+// Of an executor that starts with `algorithm`; products that a fall-back to stepped may need later
+// are not in it. `dataset_there`: another executor of the process has it on the device.
+MemoryPlan PlanMemory(const CollectorOptions& options, CudaAlgorithm algorithm, bool dataset_there,
                       uint64_t free_bytes);
 
 }  // namespace vixen::kernels

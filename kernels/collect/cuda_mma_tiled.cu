@@ -154,29 +154,17 @@ bool MmaTiledRuns(int capability) { return capability >= 80 && capability <= 90;
 cudaError_t EnqueueMmaSequence(const LaunchArguments& launch, const TilePolicy& policy,
                                int multiprocessors, cudaStream_t stream) {
   const auto blocks = static_cast<uint32_t>(multiprocessors);
-  switch (policy.operand) {
-    case Operand::kFp16:
-      return EnqueueSequence<Operand::kFp16>(launch, policy, blocks, stream);
-    case Operand::kTf32:
-      return EnqueueSequence<Operand::kTf32>(launch, policy, blocks, stream);
-    case Operand::kSplit:
-      return EnqueueSequence<Operand::kSplit>(launch, policy, blocks, stream);
-  }
-  return cudaErrorInvalidValue;
+  return tile::WithOperand(policy.operand, [&](auto operand) {
+    return EnqueueSequence<decltype(operand)::value>(launch, policy, blocks, stream);
+  });
 }
 
 cudaError_t EnqueueMmaBatch(const LaunchArguments& launch, const TilePolicy& policy,
                             int multiprocessors, cudaStream_t stream) {
   const auto blocks = static_cast<uint32_t>(multiprocessors);
-  switch (policy.operand) {
-    case Operand::kFp16:
-      return EnqueueBatch<Operand::kFp16>(launch, policy, blocks, stream);
-    case Operand::kTf32:
-      return EnqueueBatch<Operand::kTf32>(launch, policy, blocks, stream);
-    case Operand::kSplit:
-      return EnqueueBatch<Operand::kSplit>(launch, policy, blocks, stream);
-  }
-  return cudaErrorInvalidValue;
+  return tile::WithOperand(policy.operand, [&](auto operand) {
+    return EnqueueBatch<decltype(operand)::value>(launch, policy, blocks, stream);
+  });
 }
 
 }  // namespace vixen::kernels

@@ -6,17 +6,13 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kernels/collect/cuda_half.h"
 #include "kernels/env/settings.h"
 
 namespace vixen::kernels::resident {
 namespace {
 
-constexpr float kLargestHalf = 65504.0f;
 constexpr float kLowScale = 2048.0f;
-
-uint16_t HalfBits(float value) {
-  return __half_as_ushort(__float2half_rn(std::clamp(value, -kLargestHalf, kLargestHalf)));
-}
 
 // Rounded to tf32's 11 significant bits, ties away from zero.
 uint32_t Tf32Bits(float value) {

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <vector>
 
+#include "kernels/collect/cuda_half.h"
 #include "kernels/env/settings.h"
 
 namespace vixen::kernels {
@@ -16,9 +17,6 @@ namespace {
 
 using tile::Operand;
 
-uint16_t HalfBits(float value) {
-  return __half_as_ushort(__float2half_rn(std::clamp(value, -kLargestHalf, kLargestHalf)));
-}
 float HalfPart(float value) { return __half2float(__ushort_as_half(HalfBits(value))); }
 
 // A matrix of the image: weight of (output, column), zero where there is none.

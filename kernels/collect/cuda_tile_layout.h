@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/env/host_device.h"
 
@@ -15,6 +16,20 @@ namespace vixen::kernels::tile {
 // How the tile kernels compute a product: fp16 operands, tf32 operands, or float32 split into a
 // high and a low fp16 each, three products (`fp32`).
 enum class Operand : uint8_t { kFp16 = 0, kTf32 = 1, kSplit = 2 };
+
+// call(std::integral_constant<Operand, operand>): kernels are templates over it.
+template <typename Call>
+auto WithOperand(Operand operand, const Call& call) {
+  switch (operand) {
+    case Operand::kTf32:
+      return call(std::integral_constant<Operand, Operand::kTf32>());
+    case Operand::kSplit:
+      return call(std::integral_constant<Operand, Operand::kSplit>());
+    case Operand::kFp16:
+      break;
+  }
+  return call(std::integral_constant<Operand, Operand::kFp16>());
+}
 
 inline constexpr int kStateWidth = 64;
 inline constexpr int kHidden = 256;

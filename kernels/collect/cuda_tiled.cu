@@ -99,7 +99,7 @@ cudaError_t EnqueueSequence(const LaunchArguments& launch, const TilePolicy& pol
                             uint32_t blocks, cudaStream_t stream) {
   const uint32_t small = (launch.episodes + kRows - 1) / kRows;
   const uint32_t large = (small + 1) / 2;
-  // A pass over 64 rows takes about 0.63 of one over 128 (measured): the fewer time units win.
+  // A pass over 64 rows is taken for 0.63 of one over 128: the fewer time units win.
   const float small_time = 0.63f * static_cast<float>((small + blocks - 1) / blocks);
   const float large_time = static_cast<float>((large + blocks - 1) / blocks);
   return small_time < large_time ? Enqueue<kOperand, 1>(launch, policy, blocks, stream)
@@ -113,15 +113,9 @@ bool TiledRuns(int capability) { return capability == 90; }
 cudaError_t EnqueueTiledSequence(const LaunchArguments& launch, const TilePolicy& policy,
                                  int multiprocessors, cudaStream_t stream) {
   const auto blocks = static_cast<uint32_t>(multiprocessors);
-  switch (policy.operand) {
-    case Operand::kFp16:
-      return EnqueueSequence<Operand::kFp16>(launch, policy, blocks, stream);
-    case Operand::kTf32:
-      return EnqueueSequence<Operand::kTf32>(launch, policy, blocks, stream);
-    case Operand::kSplit:
-      return EnqueueSequence<Operand::kSplit>(launch, policy, blocks, stream);
-  }
-  return cudaErrorInvalidValue;
+  return tile::WithOperand(policy.operand, [&](auto operand) {
+    return EnqueueSequence<decltype(operand)::value>(launch, policy, blocks, stream);
+  });
 }
 
 }  // namespace vixen::kernels

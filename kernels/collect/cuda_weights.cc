@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/collect/cuda_weights.h"
 
-#include <cuda_fp16.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 
 #include "kernels/collect/cuda_choice.h"
+#include "kernels/collect/cuda_half.h"
 #include "kernels/collect/cuda_resident_image.h"
 #include "kernels/collect/cuda_tile_image.h"
 #include "kernels/collect/cuda_tile_layout.h"
@@ -20,10 +19,6 @@ constexpr size_t kAlignment = 1024;
 
 size_t RoundUp(size_t value, size_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
-}
-
-uint16_t HalfBits(float value) {
-  return __half_as_ushort(__float2half_rn(std::clamp(value, -kLargestHalf, kLargestHalf)));
 }
 
 // The layers of one kind by role.

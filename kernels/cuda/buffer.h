@@ -52,6 +52,7 @@ class Buffer {
     void* pointer = nullptr;
     const cudaError_t error = Memory::Take(&pointer, count * sizeof(T));
     if (error != cudaSuccess) {
+      (void)cudaGetLastError();  // or the next kernel's launch would answer it
       const absl::Status status = CudaStatus(error, Memory::kName);
       return absl::Status(status.code(),
                           absl::StrCat(status.message(), " for ", count * sizeof(T), " bytes"));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which kernels a launch is made of and what they take of an SM, for the laboratory: while a log is
-// installed on the calling thread, every launch helper notes its kernel there.
+// installed on the calling thread, every launch that asks for shared memory
+// (AllowSharedMemory) notes its kernel there.
 #pragma once
 
 #include <cuda_runtime_api.h>

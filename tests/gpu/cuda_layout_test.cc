@@ -4,6 +4,8 @@
 #include <cuda_fp16.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include <cmath>
 #include <cstring>
 #include <string>
@@ -346,7 +348,7 @@ TEST(CudaExecutor, PlansTheDatasetOfTwoMillionBars) {
   CollectorOptions options;
   options.market.bars = 2'000'000;
   options.market.feature_count = 51;
-  const MemoryPlan plan = PlanMemory(options, true, false, uint64_t{4} << 30);
+  const MemoryPlan plan = PlanMemory(options, CudaAlgorithm::kTiled, false, uint64_t{4} << 30);
   EXPECT_GT(plan.total(), uint64_t{2'000'000} * (52 * 4 + 17 + 128));
   EXPECT_LT(plan.total(), plan.free_bytes);
   EXPECT_NE(plan.Describe().find("dataset"), std::string::npos);
@@ -356,8 +358,8 @@ TEST(CudaExecutor, CountsTheDatasetOnceForAllPolicies) {
   CollectorOptions options;
   options.market.bars = 1'000'000;
   options.market.feature_count = 51;
-  const uint64_t first = PlanMemory(options, true, false, 0).total();
-  const uint64_t second = PlanMemory(options, true, true, 0).total();
+  const uint64_t first = PlanMemory(options, CudaAlgorithm::kTiled, false, 0).total();
+  const uint64_t second = PlanMemory(options, CudaAlgorithm::kTiled, true, 0).total();
   EXPECT_EQ(first - second, DeviceDataset::BytesOf(options.market, true) +
                                 DeviceDataset::UploadBytesOf(options.market));
 }
@@ -367,7 +369,7 @@ TEST(CudaExecutor, RefusesWhatDoesNotFitWithWhatWould) {
   options.market.bars = 100'000;
   options.market.feature_count = 51;
   options.episodes = 65'536;
-  const MemoryPlan plan = PlanMemory(options, true, false, uint64_t{4} << 30);
+  const MemoryPlan plan = PlanMemory(options, CudaAlgorithm::kTiled, false, uint64_t{4} << 30);
   const absl::Status status = plan.CheckFits(options, 1);
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_NE(status.message().find("gpu 1"), std::string::npos);
@@ -377,16 +379,31 @@ TEST(CudaExecutor, RefusesWhatDoesNotFitWithWhatWould) {
   options.episodes =
       static_cast<uint32_t>(std::stoul(std::string(status.message().substr(at + 6))));
   EXPECT_GT(options.episodes, 10'000u);
-  EXPECT_TRUE(PlanMemory(options, true, false, plan.free_bytes).CheckFits(options, 1).ok());
+  EXPECT_TRUE(PlanMemory(options, CudaAlgorithm::kTiled, false, plan.free_bytes)
+                  .CheckFits(options, 1)
+                  .ok());
   options.episodes += options.episodes / 50;
-  EXPECT_FALSE(PlanMemory(options, true, false, plan.free_bytes).CheckFits(options, 1).ok());
+  EXPECT_FALSE(PlanMemory(options, CudaAlgorithm::kTiled, false, plan.free_bytes)
+                   .CheckFits(options, 1)
+                   .ok());
 }
 
-TEST(CudaExecutor, NamesTheAlgorithmsThatThereAre) {
-  EXPECT_EQ(*ParseCudaAlgorithm("tiled"), CudaAlgorithm::kTiled);
-  const auto wrong = ParseCudaAlgorithm("quick");
-  EXPECT_EQ(wrong.status().code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_NE(wrong.status().message().find("quick"), std::string::npos);
+TEST(CudaExecutor, PlansProductsForSteppedAloneWhateverThePrecision) {
+  CollectorOptions options;
+  options.market.bars = 1000;
+  options.market.feature_count = 51;
+  const auto products = [&](CudaAlgorithm algorithm, Precision precision) {
+    options.precision = precision;
+    const MemoryPlan plan = PlanMemory(options, algorithm, false, 0);
+    const auto part = std::find_if(plan.parts.begin(), plan.parts.end(),
+                                   [](const auto& p) { return p.name == "products"; });
+    return part == plan.parts.end() ? ~uint64_t{0} : part->bytes;
+  };
+  for (const Precision precision : {Precision::kFp16, Precision::kTf32, Precision::kFp32}) {
+    EXPECT_EQ(products(CudaAlgorithm::kResident, precision), 0u);
+    EXPECT_EQ(products(CudaAlgorithm::kTiledMma, precision), 0u);
+    EXPECT_GT(products(CudaAlgorithm::kStepped, precision), uint64_t{32} << 20);
+  }
 }
 
 TEST(CudaCollector, SaysThatThereIsNoGpuWhereThereIsNone) {
