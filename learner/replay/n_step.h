@@ -47,7 +47,7 @@ class NStepBuilder {
   explicit NStepBuilder(NStepOptions options);
 
   // Appends the rows that became complete to `out`, slot by slot, each slot in time order. A
-  // rejected row cuts the windows before it. O(rows · n), about 10 ns a row for small n. `launch`
+  // rejected row cuts the windows before it. O(rows · n). `launch`
   // is the batch's number in its run.
   RowRejects Add(uint64_t launch, const LaunchRows& rows, std::vector<ReplayRow>& out);
 
