@@ -12,6 +12,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/folder.h"
 #include "base/status_macros.h"
 #include "base/str_cat.h"
 
@@ -86,17 +87,6 @@ absl::Status WriteAll(int fd, std::span<const std::byte> bytes, const std::strin
   return absl::OkStatus();
 }
 
-// After a rename the folder's entry must reach the disk too.
-absl::Status SyncFolderOf(const std::string& path) {
-  const std::string folder = (std::filesystem::path(path).parent_path() / ".").string();
-  Descriptor descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  // Some file systems cannot sync a folder (EINVAL): nothing more can be done there.
-  if (descriptor.get() < 0 || (::fsync(descriptor.get()) != 0 && errno != EINVAL)) {
-    return ErrnoToStatus(errno, "cannot sync folder", folder);
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 absl::Status ErrnoToStatus(int error_number, std::string_view action, std::string_view path) {
@@ -156,7 +146,7 @@ absl::Status WriteFileAtomically(const std::string& path,
     return ErrnoToStatus(errno, "cannot rename to", path);
   }
   name.Release();
-  return SyncFolderOf(path);
+  return SyncFolder((std::filesystem::path(path).parent_path() / ".").string());
 }
 
 absl::Status WriteFileAtomically(const std::string& path, std::string_view contents) {

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "learner/checkpoint/checkpoint_store.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <filesystem>
 
 #include "absl/strings/numbers.h"
@@ -14,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "base/file.h"
+#include "base/folder.h"
 #include "base/status_macros.h"
 #include "learner/checkpoint/checkpoint_files.h"
 
@@ -33,15 +32,6 @@ std::vector<fs::path> EntriesOf(const std::string& folder) {
     entries.push_back(entry->path());
   }
   return entries;
-}
-
-absl::Status SyncFolder(const std::string& folder) {
-  const int file = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (file < 0) return base::ErrnoToStatus(errno, "open", folder);
-  const int result = fsync(file);
-  const int error_number = errno;
-  close(file);
-  return result == 0 ? absl::OkStatus() : base::ErrnoToStatus(error_number, "fsync", folder);
 }
 
 uint64_t BytesIn(const std::string& folder) {
@@ -89,7 +79,10 @@ absl::StatusOr<CheckpointStore::Written> CheckpointStore::Write(const LearnerCut
     if (rename(unfinished.c_str(), path.c_str()) != 0) {
       return base::ErrnoToStatus(errno, "rename to", path);
     }
-    return SyncFolder(folder_);
+    const absl::Status synced = base::SyncFolder(folder_);
+    // Not known to be there after a power cut, and so not to be counted among those kept.
+    if (!synced.ok()) fs::remove_all(path, ignored);
+    return synced;
   }();
   if (!written.ok()) {
     fs::remove_all(unfinished, ignored);

@@ -21,7 +21,6 @@ class CheckpointStore {
   // Nothing is made or read yet.
   CheckpointStore(std::string folder, uint32_t keep) : folder_(std::move(folder)), keep_(keep) {}
 
-  const std::string& folder() const { return folder_; }
   // Numbers of the checkpoints, ascending; none when there is no such folder.
   std::vector<uint64_t> Numbers() const;
   std::string PathOf(uint64_t number) const;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "learner/loop/stored_batches.h"
 
-#include <algorithm>
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
+#include "base/folder.h"
 #include "base/status_macros.h"
 
 namespace vixen::learner {
@@ -22,18 +22,17 @@ absl::StatusOr<StoredBatches> StoredBatches::Open(const std::vector<std::string>
       files.push_back(path);
       continue;
     }
-    std::vector<std::string> inside;
-    for (fs::directory_iterator entry(path, error), end; !error && entry != end;
-         entry.increment(error)) {
-      if (entry->path().extension() == ".safetensors") inside.push_back(entry->path().string());
+    const absl::StatusOr<std::vector<std::string>> inside = base::TensorFilesIn(path);
+    if (!inside.ok()) {
+      return absl::Status(inside.status().code(),
+                          absl::StrCat("offline: ", inside.status().message()));
     }
-    if (inside.empty()) {
+    if (inside->empty()) {
       return absl::NotFoundError(
           absl::StrCat("offline: ", path,
                        ": no recorded batch (NAME.safetensors of vixen collect --out) there"));
     }
-    std::sort(inside.begin(), inside.end());
-    files.insert(files.end(), inside.begin(), inside.end());
+    files.insert(files.end(), inside->begin(), inside->end());
   }
   return StoredBatches(std::move(files));
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tool/verify/verify.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <utility>
 #include <vector>
 
+#include "base/folder.h"
 #include "base/status_macros.h"
 #include "base/str_cat.h"
 #include "base/tensor_file.h"
@@ -15,18 +15,6 @@ namespace vixen::tool {
 namespace {
 
 enum class Outcome { kPassed, kFailed, kSkipped };
-
-absl::StatusOr<std::vector<std::string>> TensorFilesIn(const std::string& folder) {
-  std::error_code error;
-  std::vector<std::string> files;
-  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
-       entry.increment(error)) {
-    if (entry->path().extension() == ".safetensors") files.push_back(entry->path().string());
-  }
-  if (error) return absl::NotFoundError(base::StrCat(folder, ": ", error.message()));
-  std::sort(files.begin(), files.end());
-  return files;
-}
 
 Outcome VerifyFile(const std::string& path, kernels::Precision precision,
                    const kernels::CollectorFactory& factory, std::ostream& out) {
@@ -65,7 +53,7 @@ Outcome VerifyFile(const std::string& path, kernels::Precision precision,
 
 absl::Status VerifyFolder(const std::string& folder, kernels::Precision precision,
                           const kernels::CollectorFactory& factory, std::ostream& out) {
-  VIXEN_ASSIGN_OR_RETURN(const std::vector<std::string> files, TensorFilesIn(folder));
+  VIXEN_ASSIGN_OR_RETURN(const std::vector<std::string> files, base::TensorFilesIn(folder));
   int cases = 0;
   int failed = 0;
   for (const std::string& path : files) {

@@ -132,7 +132,7 @@ TEST_F(CheckpointStoreTest, AFailedWriteLeavesTheOlderOnes) {
   const absl::Status status = Store().Write(cut).status();
   EXPECT_FALSE(status.ok());
   EXPECT_THAT(Store().Numbers(), ElementsAre(1));
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(Store().folder()), {}), 1);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.File("checkpoints")), {}), 1);
 }
 
 TEST_F(CheckpointStoreTest, TheWriterTakesOneCutAtATime) {
