@@ -3,27 +3,19 @@
 
 #include <google/protobuf/text_format.h>
 
-#include <array>
-
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
 #include "base/sha256_sums.h"
 #include "base/status_macros.h"
 #include "base/tensor_file.h"
 #include "learner/weights/policy_file.h"
+#include "proto/codec/checkpoint_head.h"
 #include "proto/codec/convert.h"
 
 namespace vixen::learner {
 namespace {
 
 using kernels::WeightsKind;
-
-constexpr char kWeights[] = "weights.safetensors";
-constexpr char kOptimizer[] = "optimizer.safetensors";
-constexpr char kReplay[] = "replay.safetensors";
-constexpr char kWindows[] = "windows.safetensors";
-constexpr char kState[] = "state.textproto";
-constexpr std::array<const char*, 5> kFiles = {kWeights, kOptimizer, kReplay, kWindows, kState};
 
 std::string In(const std::string& folder, const char* file) {
   return absl::StrCat(folder, "/", file);
@@ -94,9 +86,9 @@ absl::Status WriteWindows(const std::string& path, const LearnerCut& cut) {
 
 absl::Status ReadNetworks(const std::string& folder, LearnerCut& cut) {
   VIXEN_ASSIGN_OR_RETURN(const base::TensorFile weights,
-                         base::TensorFile::Open(In(folder, kWeights), false));
+                         base::TensorFile::Open(In(folder, codec::kCheckpointWeights), false));
   VIXEN_ASSIGN_OR_RETURN(const base::TensorFile optimizer,
-                         base::TensorFile::Open(In(folder, kOptimizer), false));
+                         base::TensorFile::Open(In(folder, codec::kCheckpointOptimizer), false));
   const kernels::Architecture architecture = codec::FromProto(cut.head.architecture());
   TrainerCut& trainer = cut.trainer;
   VIXEN_ASSIGN_OR_RETURN(trainer.online, kernels::ReadParameters(weights, "online.", architecture,
@@ -119,7 +111,7 @@ absl::Status ReadNetworks(const std::string& folder, LearnerCut& cut) {
 absl::Status ReadRows(const std::string& folder, LearnerCut& cut) {
   const v1::CheckpointReplay& replay = cut.head.replay();
   VIXEN_ASSIGN_OR_RETURN(const base::TensorFile rows,
-                         base::TensorFile::Open(In(folder, kReplay), false));
+                         base::TensorFile::Open(In(folder, codec::kCheckpointReplay), false));
   VIXEN_ASSIGN_OR_RETURN(cut.replay.rows, RowColumns::Read(rows, replay.rows()));
   VIXEN_ASSIGN_OR_RETURN(const std::span<const double> leaves,
                          rows.Get<double>("leaf", {static_cast<int64_t>(replay.rows())}));
@@ -128,7 +120,7 @@ absl::Status ReadRows(const std::string& folder, LearnerCut& cut) {
   cut.replay.sampler = replay.sampler();
 
   VIXEN_ASSIGN_OR_RETURN(const base::TensorFile windows,
-                         base::TensorFile::Open(In(folder, kWindows), false));
+                         base::TensorFile::Open(In(folder, codec::kCheckpointWindows), false));
   VIXEN_ASSIGN_OR_RETURN(const std::span<const uint32_t> run, windows.Get<uint32_t>("run", {-1}));
   VIXEN_ASSIGN_OR_RETURN(const std::span<const uint32_t> slot,
                          windows.Get<uint32_t>("slot", {static_cast<int64_t>(run.size())}));
@@ -141,38 +133,20 @@ absl::Status ReadRows(const std::string& folder, LearnerCut& cut) {
 }  // namespace
 
 absl::Status WriteCheckpointFiles(const std::string& folder, const LearnerCut& cut) {
-  VIXEN_RETURN_IF_ERROR(WriteWeights(In(folder, kWeights), cut));
-  VIXEN_RETURN_IF_ERROR(WriteOptimizer(In(folder, kOptimizer), cut));
-  VIXEN_RETURN_IF_ERROR(WriteReplay(In(folder, kReplay), cut));
-  VIXEN_RETURN_IF_ERROR(WriteWindows(In(folder, kWindows), cut));
+  VIXEN_RETURN_IF_ERROR(WriteWeights(In(folder, codec::kCheckpointWeights), cut));
+  VIXEN_RETURN_IF_ERROR(WriteOptimizer(In(folder, codec::kCheckpointOptimizer), cut));
+  VIXEN_RETURN_IF_ERROR(WriteReplay(In(folder, codec::kCheckpointReplay), cut));
+  VIXEN_RETURN_IF_ERROR(WriteWindows(In(folder, codec::kCheckpointWindows), cut));
   std::string state;
   google::protobuf::TextFormat::PrintToString(cut.head, &state);
-  VIXEN_RETURN_IF_ERROR(base::WriteFileAtomically(In(folder, kState), state));
-  return base::WriteSha256Sums(folder, kFiles);
-}
-
-absl::Status VerifyCheckpoint(const std::string& folder) {
-  const absl::Status status = base::VerifySha256Sums(folder, kFiles);
-  if (status.ok()) return status;
-  return absl::DataLossError(absl::StrCat("checkpoint is damaged: ", status.message()));
-}
-
-absl::StatusOr<v1::Checkpoint> ReadCheckpointHead(const std::string& folder) {
-  const std::string path = In(folder, kState);
-  const absl::StatusOr<std::string> text = base::ReadFile(path);
-  v1::Checkpoint head;
-  if (!text.ok() || !google::protobuf::TextFormat::ParseFromString(*text, &head)) {
-    return absl::DataLossError(
-        absl::StrCat("checkpoint is damaged: ", path,
-                     text.ok() ? " is no state of a checkpoint" : " cannot be read"));
-  }
-  return head;
+  VIXEN_RETURN_IF_ERROR(base::WriteFileAtomically(In(folder, codec::kCheckpointState), state));
+  return base::WriteSha256Sums(folder, codec::kCheckpointFiles);
 }
 
 absl::StatusOr<LearnerCut> ReadCheckpointFiles(const std::string& folder) {
-  VIXEN_RETURN_IF_ERROR(VerifyCheckpoint(folder));
+  VIXEN_RETURN_IF_ERROR(codec::VerifyCheckpoint(folder));
   LearnerCut cut;
-  VIXEN_ASSIGN_OR_RETURN(cut.head, ReadCheckpointHead(folder));
+  VIXEN_ASSIGN_OR_RETURN(cut.head, codec::ReadCheckpointHead(folder));
   absl::Status status = ReadNetworks(folder, cut);
   if (status.ok()) status = ReadRows(folder, cut);
   if (!status.ok()) {

@@ -15,12 +15,6 @@ namespace vixen::learner {
 // Writes the files into the existing, empty folder, each fsynced, SHA256SUMS last.
 absl::Status WriteCheckpointFiles(const std::string& folder, const LearnerCut& cut);
 
-// Compares every file with SHA256SUMS. DATA_LOSS naming the file that is missing or differs.
-absl::Status VerifyCheckpoint(const std::string& folder);
-
-// state.textproto alone. DATA_LOSS when it cannot be read.
-absl::StatusOr<v1::Checkpoint> ReadCheckpointHead(const std::string& folder);
-
 // Verifies, then reads everything. DATA_LOSS naming file and fault.
 absl::StatusOr<LearnerCut> ReadCheckpointFiles(const std::string& folder);
 

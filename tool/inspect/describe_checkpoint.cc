@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <google/protobuf/text_format.h>
-
-#include <array>
-
 #include "absl/strings/escaping.h"
-#include "base/file.h"
-#include "base/sha256_sums.h"
 #include "base/status_macros.h"
 #include "base/str_cat.h"
+#include "proto/codec/checkpoint_head.h"
 #include "proto/codec/convert.h"
 #include "tool/format.h"
 #include "tool/inspect/describe.h"
@@ -15,10 +10,6 @@
 
 namespace vixen::tool {
 namespace {
-
-constexpr std::array<const char*, 5> kFiles = {"weights.safetensors", "optimizer.safetensors",
-                                               "replay.safetensors", "windows.safetensors",
-                                               "state.textproto"};
 
 std::string RangesOf(const v1::CheckpointRun& run) {
   std::string text;
@@ -31,13 +22,8 @@ std::string RangesOf(const v1::CheckpointRun& run) {
 }  // namespace
 
 absl::StatusOr<Json> DescribeCheckpoint(const std::string& folder) {
-  VIXEN_RETURN_IF_ERROR(base::VerifySha256Sums(folder, kFiles));
-  const std::string path = base::StrCat(folder, "/state.textproto");
-  VIXEN_ASSIGN_OR_RETURN(const std::string text, base::ReadFile(path));
-  v1::Checkpoint head;
-  if (!google::protobuf::TextFormat::ParseFromString(text, &head)) {
-    return absl::DataLossError(base::StrCat(path, " is no state of a checkpoint"));
-  }
+  VIXEN_RETURN_IF_ERROR(codec::VerifyCheckpoint(folder));
+  VIXEN_ASSIGN_OR_RETURN(const v1::Checkpoint head, codec::ReadCheckpointHead(folder));
   Json json = {
       {"kind", "checkpoint"},
       {"folder", folder},
