@@ -7,7 +7,6 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "base/status_macros.h"
 #include "proto/codec/convert.h"
 #include "proto/config/config_file.h"
@@ -30,20 +29,11 @@ struct Difference {
   std::string name, before, now;
 };
 
-std::string ValuesOf(const Message& root, const config::Leaf& leaf) {
-  const Message& owner = config::OwnerOf(root, leaf);
-  if (!leaf.field->is_repeated()) return config::ValueText(owner, *leaf.field);
-  std::vector<std::string> values;
-  for (int i = 0; i < config::CountOf(owner, *leaf.field); ++i) {
-    values.push_back(config::ValueText(owner, *leaf.field, i));
-  }
-  return absl::StrJoin(values, ",");
-}
-
 std::vector<Difference> Differences(const Message& before, const Message& now) {
   std::vector<Difference> differences;
   for (const config::Leaf& leaf : config::LeavesOf(*now.GetDescriptor())) {
-    Difference difference{leaf.name(), ValuesOf(before, leaf), ValuesOf(now, leaf)};
+    Difference difference{leaf.name(), config::ValuesText(before, leaf),
+                          config::ValuesText(now, leaf)};
     if (difference.before != difference.now) differences.push_back(std::move(difference));
   }
   return differences;

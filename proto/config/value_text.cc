@@ -149,6 +149,16 @@ std::string ValueText(const Message& owner, const FieldDescriptor& field, int in
   return text;
 }
 
+std::string ValuesText(const Message& root, const Leaf& leaf) {
+  const Message& owner = OwnerOf(root, leaf);
+  if (!leaf.field->is_repeated()) return ValueText(owner, *leaf.field);
+  std::vector<std::string> values;
+  for (int i = 0; i < CountOf(owner, *leaf.field); ++i) {
+    values.push_back(ValueText(owner, *leaf.field, i));
+  }
+  return absl::StrJoin(values, ", ");
+}
+
 bool IsNumeric(const FieldDescriptor& field) {
   switch (field.cpp_type()) {
     case FieldDescriptor::CPPTYPE_UINT32:

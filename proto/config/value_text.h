@@ -26,6 +26,9 @@ absl::Status AddValue(google::protobuf::Message& owner, const Leaf& leaf, const 
 std::string ValueText(const google::protobuf::Message& owner,
                       const google::protobuf::FieldDescriptor& field, int index = 0);
 
+// All values of the leaf, whose owner `root` holds, joined by ", ".
+std::string ValuesText(const google::protobuf::Message& root, const Leaf& leaf);
+
 // The value of a numeric field; 0 for other types.
 double NumberOf(const google::protobuf::Message& owner,
                 const google::protobuf::FieldDescriptor& field, int index = 0);

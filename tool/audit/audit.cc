@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "absl/strings/escaping.h"
-#include "absl/strings/str_join.h"
 #include "base/sha256.h"
 #include "base/status_macros.h"
 #include "base/str_cat.h"
@@ -24,19 +23,10 @@ using kernels::WeightsKind;
 
 constexpr size_t kTriedVersions = 16;  // of one kind, the nearest ones
 
-std::string ValuesOf(const v1::EnvironmentSettings& settings, const config::Leaf& leaf) {
-  if (!leaf.field->is_repeated()) return config::ValueText(settings, *leaf.field);
-  std::vector<std::string> values;
-  for (int i = 0; i < config::CountOf(settings, *leaf.field); ++i) {
-    values.push_back(config::ValueText(settings, *leaf.field, i));
-  }
-  return absl::StrJoin(values, ", ");
-}
-
 absl::Status CheckExpected(const Auditor& auditor, const v1::EnvironmentSettings& settings) {
   for (const config::Leaf& leaf : config::LeavesOf(*settings.GetDescriptor())) {
     for (const auto& [name, value] : auditor.expected) {
-      const std::string recorded = ValuesOf(settings, leaf);
+      const std::string recorded = config::ValuesText(settings, leaf);
       if (leaf.name() != name || recorded == value) continue;
       return absl::FailedPreconditionError(
           base::StrCat("setting ", name, ": recorded ", recorded, ", expected ", value));

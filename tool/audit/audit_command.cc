@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_join.h"
 #include "base/status_macros.h"
 #include "base/str_cat.h"
 #include "proto/config/config_flags.h"
@@ -34,11 +33,7 @@ std::vector<std::pair<std::string, std::string>> ExpectedOf(const AuditFlags& fl
   std::vector<std::pair<std::string, std::string>> expected;
   for (const config::Leaf& leaf : config::LeavesOf(*flags.environment.GetDescriptor())) {
     if (flags.expected->origins().count(leaf.name()) == 0) continue;
-    std::vector<std::string> values;
-    for (int i = 0; i < config::CountOf(flags.environment, *leaf.field); ++i) {
-      values.push_back(config::ValueText(flags.environment, *leaf.field, i));
-    }
-    expected.emplace_back(leaf.name(), absl::StrJoin(values, ", "));
+    expected.emplace_back(leaf.name(), config::ValuesText(flags.environment, leaf));
   }
   return expected;
 }

@@ -4,11 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 #include <string>
 
 #include "proto/config/config_check.h"
 #include "proto/config/effective.h"
+#include "proto/config/value_text.h"
 
 namespace vixen::config {
 namespace {
@@ -50,6 +52,20 @@ TYPED_TEST(ConfigProto, FillingDefaultsSetsEveryLeafAndTwiceChangesNothing) {
   const std::string once = config.SerializeAsString();
   FillDefaults(config);
   EXPECT_EQ(config.SerializeAsString(), once);
+}
+
+TEST(ValuesText, JoinsAListAndGivesTheDefaultOfWhatIsNotSet) {
+  v1::ActorConfig config;
+  for (const uint32_t action : {1, 19, 37}) config.mutable_environment()->add_actions(action);
+  config.set_listen("here:1");
+  std::map<std::string, std::string> text;
+  for (const Leaf& leaf : LeavesOf(*config.GetDescriptor())) {
+    text[leaf.name()] = ValuesText(config, leaf);
+  }
+  EXPECT_EQ(text["actions"], "1, 19, 37");
+  EXPECT_EQ(text["listen"], "\"here:1\"");
+  EXPECT_EQ(text["gamma"], "0.99");
+  EXPECT_EQ(text["fill"], "");
 }
 
 TEST(Leaf, KnowsItsGroupAndOwner) {
