@@ -89,6 +89,25 @@ absl::StatusOr<Address> CheckAddress(const char* setting, const std::string& tex
   return address;
 }
 
+struct Listening {
+  const char* setting;
+  const std::string& text;
+};
+
+// What is empty or no address is left to the other checks.
+void CheckApart(std::initializer_list<Listening> all, std::vector<Fault>& faults) {
+  for (const Listening& one : all) {
+    const absl::StatusOr<Address> address = ParseAddress(one.text);
+    if (!address.ok() || address->port == 0) continue;
+    for (const Listening* before = all.begin(); before != &one; ++before) {
+      const absl::StatusOr<Address> other = ParseAddress(before->text);
+      if (!other.ok() || other->port != address->port || other->host != address->host) continue;
+      Add(faults, one.setting, one.setting, " and ", before->setting, " are both \"", one.text,
+          "\"");
+    }
+  }
+}
+
 void CheckActor(const v1::ActorConfig& actor, std::vector<Fault>& faults) {
   const v1::TlsSettings& tls = actor.tls();
   const auto listen = CheckAddress("listen", actor.listen(), faults);
@@ -112,12 +131,12 @@ void CheckActor(const v1::ActorConfig& actor, std::vector<Fault>& faults) {
     (void)CheckAddress("health_listen", actor.health_listen(), faults);
   }
   if (!actor.metrics_listen().empty()) {
-    const auto metrics = CheckAddress("metrics_listen", actor.metrics_listen(), faults);
-    if (metrics.ok() && listen.ok() && metrics->port != 0 && metrics->port == listen->port &&
-        metrics->host == listen->host) {
-      Add(faults, "metrics_listen", "metrics_listen and listen are both \"", actor.listen(), "\"");
-    }
+    (void)CheckAddress("metrics_listen", actor.metrics_listen(), faults);
   }
+  CheckApart({{"listen", actor.listen()},
+              {"metrics_listen", actor.metrics_listen()},
+              {"health_listen", actor.health_listen()}},
+             faults);
   const uint64_t trunk = 4ull * actor.network().hidden1() * actor.network().hidden2();
   if (actor.stream().max_weights_bytes() < trunk) {
     Add(faults, "max_weights_bytes", "max_weights_bytes is ", actor.stream().max_weights_bytes(),
@@ -149,6 +168,7 @@ void CheckLearner(const v1::LearnerConfig& learner, std::vector<Fault>& faults) 
           "127.0.0.1:PORT");
     }
   }
+  CheckApart({{"listen", learner.listen()}, {"metrics_listen", learner.metrics_listen()}}, faults);
   CheckName("policy", learner.policy(), faults);
   CheckName("group", learner.group(), faults);
   if (!learner.consumer().empty()) CheckName("consumer", learner.consumer(), faults);

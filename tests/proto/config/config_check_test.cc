@@ -144,7 +144,14 @@ TEST(ConfigCheck, NamesBadAddresses) {
   EXPECT_THAT(Actor("metrics_listen: \"x\""), HasSubstr("metrics_listen: \"x\" is not HOST:PORT"));
   EXPECT_EQ(Actor("metrics_listen: \"\""), "");
   EXPECT_THAT(Actor("listen: \"localhost:9\" metrics_listen: \"localhost:9\""),
-              HasSubstr("are both"));
+              HasSubstr("metrics_listen and listen are both \"localhost:9\""));
+  EXPECT_THAT(Actor("listen: \"localhost:9\" health_listen: \"localhost:9\""),
+              HasSubstr("health_listen and listen are both \"localhost:9\""));
+  EXPECT_THAT(Actor("metrics_listen: \"localhost:9\" health_listen: \"localhost:9\""),
+              HasSubstr("health_listen and metrics_listen are both \"localhost:9\""));
+  EXPECT_THAT(Learner("listen: \"localhost:9\" metrics_listen: \"localhost:9\""),
+              HasSubstr("metrics_listen and listen are both \"localhost:9\""));
+  EXPECT_EQ(Learner("listen: \"localhost:9\" metrics_listen: \"localhost:8\""), "");
   EXPECT_EQ(Actor("listen: \"localhost:0\" metrics_listen: \"localhost:0\""), "");
   EXPECT_THAT(Learner("actor: \"localhost:0\""), HasSubstr("has port 0"));
   EXPECT_THAT(Learner("actor: \"localhost:1\" actor: \"localhost:1\""), HasSubstr("listed twice"));
