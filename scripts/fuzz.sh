@@ -26,6 +26,7 @@ for target in "${targets[@]}"; do
   [ -x "$bin/${target}_fuzz" ] || die "$bin/${target}_fuzz is missing"
   work="$out/$target"; mkdir -p "$work/corpus" "$work/found"
   rm -f "$work"/job-*.log
+  : >"$work/started"
   pids=()
   for job in $(seq "$jobs"); do
     "$bin/${target}_fuzz" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=65536 -reload=1 \
@@ -36,6 +37,6 @@ for target in "${targets[@]}"; do
   for pid in "${pids[@]}"; do wait "$pid" || failed=1; done
   executions=$(sed -n 's/^stat::number_of_executed_units: *//p' "$work"/job-*.log | awk '{ s += $1 } END { print s + 0 }')
   printf '%-16s %14d %10d  %s\n' "$target" "$executions" $((executions / (seconds > 0 ? seconds : 1))) \
-    "$(find "$work/found" -type f | wc -l)"
+    "$(find "$work/found" -type f -newer "$work/started" | wc -l)"
 done
 [ $failed = 0 ] || die "a target failed; its input is in $out/TARGET/found, its log in $out/TARGET/job-N.log"

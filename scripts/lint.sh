@@ -30,10 +30,11 @@ if [ $tidy = yes ]; then
   rooms='.'
   [ $quick = no ] || rooms='^(base|market|kernels|proto/codec|proto/config|server/stream|learner/replay|tool/eval|tool/report)/'
   mapfile -t sources < <(printf '%s\n' "${files[@]}" | grep '\.cc$' | grep -E "$rooms" | xargs grep -L -E 'torch/|ATen/')
-  log=$(mktemp); trap 'rm -f "$log"' EXIT
+  log=$(mktemp) errors=$(mktemp); trap 'rm -f "$log" "$errors"' EXIT
   if ! printf '%s\n' "${sources[@]}" | xargs -P "$(nproc)" -n 2 clang-tidy-14 --quiet \
-      --extra-arg=-Wno-unknown-warning-option -p build/release >"$log" 2>/dev/null; then
+      --extra-arg=-Wno-unknown-warning-option -p build/release >"$log" 2>"$errors"; then
     cat "$log"
+    cat "$errors" >&2
     die "clang-tidy found something"
   fi
   echo "clang-tidy: ${#sources[@]} files clean"
