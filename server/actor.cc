@@ -32,7 +32,8 @@ constexpr std::chrono::seconds kShortCalls(1);
 constexpr std::chrono::milliseconds kLeastWait(100);
 
 // A peer that went without a word is noticed also while nothing is sent to it: without the last
-// argument gRPC asks only twice until it has data again. Peers may ask twice as often as we do.
+// argument gRPC asks only twice until it has data again. Peers may ask every
+// kLeastPingIntervalMs, or twice as often as we do where that is more often.
 void AddKeepalive(double seconds, grpc::ServerBuilder& builder) {
   const int period = static_cast<int>(seconds * 1000);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, period);

@@ -33,7 +33,7 @@ class Nvml {
                                                     const char* library = kLibrary);
   ~Nvml();
 
-  // Any thread; a few tens of microseconds.
+  // Any thread.
   GpuReading Read() const;
 
  private:

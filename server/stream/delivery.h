@@ -30,6 +30,7 @@ struct ConsumerOptions {
   std::vector<SequenceRange> held;     // of this run; ascending
   std::vector<SequenceRange> durable;  // of this run; ascending
   // Called without any lock held, from any thread, whenever the stream may have something to do.
+  // May be empty.
   std::function<void()> wake;
 };
 
