@@ -2,9 +2,6 @@
 #include "server/service/listener.h"
 
 #include <fcntl.h>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <spdlog/spdlog.h>
 #include <sys/eventfd.h>
@@ -13,58 +10,19 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <utility>
 
-#include "base/status_macros.h"
-#include "base/str_cat.h"
-#include "proto/config/address.h"
+#include "server/service/listen_error.h"
+#include "server/service/listening_sockets.h"
 
 namespace vixen::server {
 namespace {
 
-constexpr int kBacklog = 512;
 constexpr int kRetryMs = 50;
 
 int OpenSpare() { return open("/dev/null", O_RDONLY | O_CLOEXEC); }
-
-bool SetOption(int socket, int level, int option, int value) {
-  return setsockopt(socket, level, option, &value, sizeof(value)) == 0;
-}
-
-// −1 with errno when it is not possible.
-int ListenOn(const addrinfo& at) {
-  const int socket =
-      ::socket(at.ai_family, at.ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, at.ai_protocol);
-  if (socket < 0) return -1;
-  // An accepted connection inherits TCP_NODELAY.
-  const bool listening = SetOption(socket, SOL_SOCKET, SO_REUSEADDR, 1) &&
-                         SetOption(socket, IPPROTO_TCP, TCP_NODELAY, 1) &&
-                         bind(socket, at.ai_addr, at.ai_addrlen) == 0 &&
-                         listen(socket, kBacklog) == 0;
-  if (listening) return socket;
-  const int error = errno;
-  close(socket);
-  errno = error;
-  return -1;
-}
-
-int PortOf(int socket) {
-  sockaddr_storage address{};
-  socklen_t length = sizeof(address);
-  if (getsockname(socket, reinterpret_cast<sockaddr*>(&address), &length) != 0) return 0;
-  return ntohs(address.ss_family == AF_INET6
-                   ? reinterpret_cast<const sockaddr_in6&>(address).sin6_port
-                   : reinterpret_cast<const sockaddr_in&>(address).sin_port);
-}
-
-void SetPort(addrinfo& at, int port) {
-  if (at.ai_family == AF_INET6) {
-    reinterpret_cast<sockaddr_in6*>(at.ai_addr)->sin6_port = htons(static_cast<uint16_t>(port));
-  } else {
-    reinterpret_cast<sockaddr_in*>(at.ai_addr)->sin_port = htons(static_cast<uint16_t>(port));
-  }
-}
 
 bool NoDescriptorLeft(int error) {
   return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
@@ -78,42 +36,23 @@ bool NearTheLimit(int descriptor) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Listener>> Listener::Bind(const std::string& text) {
-  const auto impossible = [&](std::string_view reason) {
-    return absl::UnavailableError(base::StrCat("cannot listen on ", text, ": ", reason,
-                                               "; choose another address with --listen"));
-  };
-  VIXEN_ASSIGN_OR_RETURN(const config::Address address, config::ParseAddress(text));
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
-  addrinfo* found = nullptr;
-  const std::string port = std::to_string(address.port);
-  if (const int failed = getaddrinfo(address.host.c_str(), port.c_str(), &hints, &found)) {
-    return impossible(gai_strerror(failed));
-  }
-  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(found, freeaddrinfo);
+absl::StatusOr<std::unique_ptr<Listener>> Listener::Bind(const std::string& address) {
+  absl::StatusOr<ListeningSockets> opened = OpenListeningSockets(address);
+  if (!opened.ok()) return CannotListen("listen", address, std::string(opened.status().message()));
   std::unique_ptr<Listener> listener(new Listener());
+  listener->sockets_ = std::move(opened->sockets);
+  listener->port_ = opened->port;
   listener->spare_ = OpenSpare();
   listener->wake_ = eventfd(0, EFD_CLOEXEC);
-  if (listener->spare_ < 0 || listener->wake_ < 0) return impossible(std::strerror(errno));
-  for (addrinfo* at = found; at != nullptr; at = at->ai_next) {
-    if (listener->port_ != 0) SetPort(*at, listener->port_);
-    const int socket = ListenOn(*at);
-    // A name may have an address of a family that this machine has not.
-    if (socket < 0 && (errno == EAFNOSUPPORT || errno == EADDRNOTAVAIL) && at->ai_next != nullptr) {
-      continue;
-    }
-    if (socket < 0) return impossible(std::strerror(errno));
-    listener->sockets_.push_back(socket);
-    listener->port_ = PortOf(socket);
+  if (listener->spare_ < 0 || listener->wake_ < 0) {
+    return CannotListen("listen", address, std::strerror(errno));
   }
   return listener;
 }
 
 Listener::~Listener() {
   Stop();
-  CloseSockets();
+  CloseAll(sockets_);
   if (wake_ >= 0) close(wake_);
   if (spare_ >= 0) close(spare_);
 }
@@ -127,27 +66,28 @@ void Listener::Start(std::unique_ptr<grpc::experimental::ExternalConnectionAccep
 
 void Listener::Stop() {
   if (!thread_.joinable()) return;
+  stopping_ = true;
   const uint64_t one = 1;
   while (write(wake_, &one, sizeof(one)) < 0 && errno == EINTR) {
   }
   thread_.join();
-  CloseSockets();
-}
-
-void Listener::CloseSockets() {
-  for (const int socket : sockets_) close(socket);
-  sockets_.clear();
+  CloseAll(sockets_);
 }
 
 void Listener::Run() {
   std::vector<pollfd> waits = {{.fd = wake_, .events = POLLIN, .revents = 0}};
   for (const int socket : sockets_) waits.push_back({.fd = socket, .events = POLLIN, .revents = 0});
-  while (true) {
-    if (poll(waits.data(), waits.size(), -1) < 0 && errno != EINTR) {
-      spdlog::error("listener: poll: {}", std::strerror(errno));
-      return;
+  int last_error = 0;
+  while (!stopping_) {
+    if (poll(waits.data(), waits.size(), -1) < 0) {
+      const int error = errno;
+      if (error == EINTR) continue;
+      if (error != last_error) spdlog::error("listener: poll: {}", std::strerror(error));
+      last_error = error;
+      std::this_thread::sleep_for(std::chrono::milliseconds(kRetryMs));
+      continue;
     }
-    if (waits[0].revents != 0) return;
+    last_error = 0;
     for (const pollfd& wait : waits) {
       if (wait.fd != wake_ && wait.revents != 0) Accept(wait.fd);
     }

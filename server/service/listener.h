@@ -23,8 +23,8 @@ class Listener {
  public:
   static constexpr uint64_t kSpareDescriptors = 64;
 
-  // Listens on HOST:PORT (every address of HOST; port 0 chooses one). UNAVAILABLE naming the
-  // setting, the address and the system's reason.
+  // Listens on HOST:PORT (every address of HOST; port 0 chooses one). UNAVAILABLE of
+  // listen_error.h.
   static absl::StatusOr<std::unique_ptr<Listener>> Bind(const std::string& address);
   ~Listener();
   Listener(const Listener&) = delete;
@@ -42,7 +42,6 @@ class Listener {
  private:
   Listener() = default;
   void Run();
-  void CloseSockets();
   void Accept(int socket);
   void TurnAway(int socket);
   void GiveToGrpc(int socket, int connection);
@@ -53,6 +52,7 @@ class Listener {
   int port_ = 0;
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor_;
   std::function<void()> on_turned_away_;
+  std::atomic<bool> stopping_ = false;
   std::thread thread_;
 };
 
