@@ -100,10 +100,9 @@ std::vector<std::span<const std::byte>> EncodedBatch::Range(uint64_t offset, uin
   return parts;
 }
 
-uint32_t EncodedBatch::ExtendCrc32c(uint32_t crc, uint64_t offset, uint64_t size) const {
-  for (const std::span<const std::byte> part : Range(offset, size)) {
-    crc = base::ExtendCrc32c(crc, part);
-  }
+uint32_t EncodedBatch::Crc32c() const {
+  uint32_t crc = 0;
+  for (const std::span<const std::byte> piece : pieces) crc = base::ExtendCrc32c(crc, piece);
   return crc;
 }
 

@@ -21,10 +21,8 @@ struct EncodedBatch {
   std::vector<std::byte> owned;
   uint64_t payload_bytes = 0;
 
-  // The CRC-32C of bytes [0, offset + size), given that of the first `offset` (0 at the start). To
-  // be called as the bytes are sent: they are in the cache then.
-  uint32_t ExtendCrc32c(uint32_t crc, uint64_t offset, uint64_t size) const;
-  uint32_t Crc32c() const { return ExtendCrc32c(0, 0, payload_bytes); }
+  // Of the whole payload.
+  uint32_t Crc32c() const;
   // The parts of bytes [offset, offset + size) of the payload, in order.
   std::vector<std::span<const std::byte>> Range(uint64_t offset, uint64_t size) const;
 };

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "proto/transport/chunk_view.h"
 
+#include <google/protobuf/io/coded_stream.h>
+
+#include <array>
+
 #include "vixen/v1/actor.pb.h"
 
 namespace vixen::transport {
@@ -8,9 +12,12 @@ namespace {
 
 constexpr uint32_t kVarint = 0;
 constexpr uint32_t kLengthDelimited = 2;
-constexpr uint64_t Tag(int field, uint32_t wire_type) {
-  return (static_cast<uint64_t>(field) << 3) | wire_type;
+constexpr uint32_t Tag(int field, uint32_t wire_type) {
+  return (static_cast<uint32_t>(field) << 3) | wire_type;
 }
+constexpr uint32_t kChunkTag = Tag(v1::CollectResponse::kChunkFieldNumber, kLengthDelimited);
+constexpr uint32_t kOffsetTag = Tag(v1::BatchChunk::kOffsetFieldNumber, kVarint);
+constexpr uint32_t kDataTag = Tag(v1::BatchChunk::kDataFieldNumber, kLengthDelimited);
 
 // Reads varints across the borders of pieces.
 class Cursor {
@@ -61,23 +68,38 @@ class Cursor {
 std::optional<ChunkView> ViewChunk(std::span<const Bytes> message) {
   Cursor cursor(message);
   ChunkView view;
-  if (cursor.Varint() != Tag(v1::CollectResponse::kChunkFieldNumber, kLengthDelimited)) {
-    return std::nullopt;
-  }
+  if (cursor.Varint() != kChunkTag) return std::nullopt;
   const std::optional<uint64_t> chunk_bytes = cursor.Varint();
   if (chunk_bytes != cursor.left()) return std::nullopt;
   std::optional<uint64_t> tag = cursor.Varint();
-  if (tag == Tag(v1::BatchChunk::kOffsetFieldNumber, kVarint)) {
+  if (tag == kOffsetTag) {
     const std::optional<uint64_t> offset = cursor.Varint();
     if (!offset) return std::nullopt;
     view.offset = *offset;
     tag = cursor.Varint();
   }
-  if (tag != Tag(v1::BatchChunk::kDataFieldNumber, kLengthDelimited)) return std::nullopt;
+  if (tag != kDataTag) return std::nullopt;
   const std::optional<uint64_t> data_bytes = cursor.Varint();
   if (data_bytes != cursor.left()) return std::nullopt;
   view.data = cursor.Rest();
   return view;
+}
+
+std::string ChunkHead(uint64_t offset, uint32_t size) {
+  using google::protobuf::io::CodedOutputStream;
+  const size_t offset_bytes = offset == 0 ? 0 : 1 + CodedOutputStream::VarintSize64(offset);
+  const uint64_t chunk_bytes = offset_bytes + 1 + CodedOutputStream::VarintSize32(size) + size;
+  std::array<uint8_t, 32> head;
+  uint8_t* at = head.data();
+  at = CodedOutputStream::WriteTagToArray(kChunkTag, at);
+  at = CodedOutputStream::WriteVarint64ToArray(chunk_bytes, at);
+  if (offset != 0) {
+    at = CodedOutputStream::WriteTagToArray(kOffsetTag, at);
+    at = CodedOutputStream::WriteVarint64ToArray(offset, at);
+  }
+  at = CodedOutputStream::WriteTagToArray(kDataTag, at);
+  at = CodedOutputStream::WriteVarint32ToArray(size, at);
+  return std::string(head.data(), at);
 }
 
 }  // namespace vixen::transport

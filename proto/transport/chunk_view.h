@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace vixen::transport {
@@ -21,5 +22,9 @@ struct ChunkView {
 // everything that is not exactly one chunk with its fields in order (what the actor sends):
 // protobuf reads those.
 std::optional<ChunkView> ViewChunk(std::span<const Bytes> message);
+
+// What stands in front of `size` bytes of data in such a message, so that the data itself is sent
+// from where it lies. A stock protobuf client reads the whole as any other message.
+std::string ChunkHead(uint64_t offset, uint32_t size);
 
 }  // namespace vixen::transport

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/crc32c.h"
 #include "base/sha256.h"
 #include "base/status_macros.h"
 #include "base/str_cat.h"
@@ -262,8 +263,10 @@ void CollectStream::SendNextPartLocked() {
   if (sent_bytes_ < encoded.payload_bytes) {
     const uint64_t size =
         std::min<uint64_t>(state_.run.limits.chunk_bytes(), encoded.payload_bytes - sent_bytes_);
-    crc32c_ = encoded.ExtendCrc32c(crc32c_, sent_bytes_, size);
-    response_ = ChunkToByteBuffer(outgoing_, sent_bytes_, size);
+    const std::vector<std::span<const std::byte>> parts = encoded.Range(sent_bytes_, size);
+    // Now, as the bytes are sent: they are in the cache then.
+    for (const std::span<const std::byte> part : parts) crc32c_ = base::ExtendCrc32c(crc32c_, part);
+    response_ = ChunkToByteBuffer(outgoing_, sent_bytes_, size, parts);
     sent_bytes_ += size;
     state_.metrics.sent_bytes->Increment(static_cast<double>(size));
     return WriteLocked(&response_);

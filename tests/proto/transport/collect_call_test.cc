@@ -66,6 +66,20 @@ TEST(ChunkView, FindsTheDataWhereverTheMessageIsCut) {
   }
 }
 
+TEST(ChunkView, ReadsWhatTheWriterWroteAsProtobufWouldWriteIt) {
+  for (const size_t size : {1u, 127u, 128u, 1u << 20, 3u << 20}) {
+    for (const uint64_t offset : {uint64_t{0}, uint64_t{1}, uint64_t{3} << 20, UINT64_MAX}) {
+      const std::string data(size, 'x');
+      const std::string bytes = ChunkHead(offset, static_cast<uint32_t>(size)) + data;
+      EXPECT_TRUE(bytes == Chunk(offset, data).SerializeAsString()) << size << " at " << offset;
+      const auto view = ViewChunk(Pieces(bytes, bytes.size()));
+      ASSERT_TRUE(view.has_value()) << size << " at " << offset;
+      EXPECT_EQ(view->offset, offset);
+      EXPECT_TRUE(Joined(*view) == data) << size << " at " << offset;
+    }
+  }
+}
+
 TEST(ChunkView, LeavesToProtobufWhatIsNotExactlyOneChunk) {
   const std::string chunk = Chunk(5, "abc").SerializeAsString();
   v1::CollectResponse notice;
