@@ -114,10 +114,15 @@ class ModelGroup {
     return true;
   }
 
-  bool Durable(const SequenceRange& range) {
+  bool WasSent(const SequenceRange& range) {
     for (uint64_t sequence = range.first; sequence <= range.last; ++sequence) {
       if (At(sequence) == nullptr || !At(sequence)->sent) return false;
     }
+    return true;
+  }
+
+  bool Durable(const SequenceRange& range) {
+    if (!WasSent(range)) return false;
     for (uint64_t sequence = range.first; sequence <= range.last; ++sequence) {
       Item& item = *At(sequence);
       if (item.place == Place::kDroppedLost) continue;

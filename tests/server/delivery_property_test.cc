@@ -114,6 +114,12 @@ class World {
     return ranges;
   }
 
+  // One that may reach beyond what was published.
+  SequenceRange AnyRange() {
+    const uint64_t first = Below(published_.size());
+    return {first, first + Below(4)};
+  }
+
   void OpenOne() {
     const std::string group = "group" + std::to_string(Below(kGroups));
     const std::string consumer = "consumer" + std::to_string(Below(kConsumers));
@@ -125,15 +131,24 @@ class World {
       }
     }
     const std::vector<SequenceRange> held = RandomRanges();
-    const auto opened =
-        delivery_.Open({.group = group, .consumer = consumer, .held = held, .wake = [] {}});
+    std::vector<SequenceRange> durable;
+    if (!published_.empty() && Below(2) == 0) durable.push_back(AnyRange());
+    const bool sent =
+        durable.empty() || (found != models_.end() && found->second.WasSent(durable.front()));
+    const auto opened = delivery_.Open(
+        {.group = group, .consumer = consumer, .held = held, .durable = durable, .wake = [] {}});
     if (live) {
       EXPECT_EQ(opened.status().code(), absl::StatusCode::kAlreadyExists);
+      return;
+    }
+    if (!sent) {
+      EXPECT_EQ(opened.status().code(), absl::StatusCode::kNotFound);
       return;
     }
     ASSERT_TRUE(opened.ok()) << opened.status();
     EXPECT_EQ(opened->next_sequence, published_.size());
     found = models_.try_emplace(group, retain_, 4).first;
+    for (const SequenceRange& range : durable) EXPECT_TRUE(found->second.Durable(range));
     found->second.Open(opened->id, consumer, held);
   }
 
@@ -171,8 +186,7 @@ class World {
   void DurableOne() {
     const auto [model, id] = AnyStream();
     if (model == nullptr || published_.empty()) return;
-    const uint64_t first = Below(published_.size());
-    const SequenceRange range{first, first + Below(4)};
+    const SequenceRange range = AnyRange();
     const absl::Status status = delivery_.MarkDurable(id, kRun, {range});
     EXPECT_EQ(status.code(),
               model->Durable(range) ? absl::StatusCode::kOk : absl::StatusCode::kNotFound);
