@@ -120,7 +120,6 @@ absl::Status Learner::Resume(const std::string& device) {
                  checkpoint->path, updates_, transitions_, replay_.size());
   }
   updates_at_start_ = updates_at_checkpoint_ = updates_;
-  inserts_at_checkpoint_ = limiter_.inserts();
   transitions_at_start_ = transitions_;
   return absl::OkStatus();
 }
@@ -177,7 +176,7 @@ absl::Status Learner::Loop(StopFlag& stop) {
   Clock::time_point last = Clock::now();
   while (!stop.stopped() && !Done()) {
     const bool may_sample = MaySample();
-    VIXEN_RETURN_IF_ERROR(stored_.has_value() ? TakeStored() : TakeEvent(may_sample));
+    VIXEN_RETURN_IF_ERROR(stored_.has_value() ? TakeStored(stop) : TakeEvent(may_sample));
     const Clock::time_point now = Clock::now();
     CountWaits(std::chrono::duration<double>(now - last).count(), !may_sample);
     last = now;
@@ -226,6 +225,7 @@ absl::Status Learner::UpdateOnce() {
       replay_.Update(sample_.slot, sample_.generation, trainer_->abs_td());
   limiter_.Sampled(batch);
   ++updates_;
+  unsaved_ = true;
   NotStarved();  // also where each batch allows just one update, and the next waits again
   if (trace_.is_open()) VIXEN_RETURN_IF_ERROR(Trace(statistics));
   window_.Add(statistics);

@@ -64,7 +64,7 @@ class Learner {
   absl::Status Loop(StopFlag& stop);
   absl::Status TakeEvent(bool may_sample);
   // The next recorded batch when the limiter has room for it.
-  absl::Status TakeStored();
+  absl::Status TakeStored(const StopFlag& stop);
   absl::Status Handle(Event& event);
   void HandleOpened(StreamOpened& opened);
   void HandleBatch(BatchArrived& arrived);
@@ -87,9 +87,10 @@ class Learner {
   // Checkpoints (learner_checkpoint.cc).
   void SaveCut(LearnerCut& cut) const;
   absl::Status RestoreCut(const LearnerCut& cut);
-  // Begins a checkpoint when one is due, and tells the actors of one that was written.
+  // Begins a checkpoint when one is due and would hold anything new, and tells the actors of one
+  // that was written.
   void KeepCheckpoints();
-  // Waits for the checkpoint under way, and writes the last one.
+  // Waits for the checkpoint under way, and writes the last one when it would hold anything new.
   absl::Status FinishCheckpoints();
   void BeginCheckpoint();
   absl::Status CheckpointWritten(const CheckpointWriter::Result& result);
@@ -139,7 +140,8 @@ class Learner {
 
   LogWindow window_, progress_window_;
   Clock::time_point started_, reported_, progressed_, saved_, checkpointed_;
-  uint64_t updates_at_checkpoint_ = 0, inserts_at_checkpoint_ = 0;
+  uint64_t updates_at_checkpoint_ = 0;  // of the one begun last
+  bool unsaved_ = false;                // something that no checkpoint holds or is about to hold
   double learner_wait_ = 0, actor_wait_ = 0;  // seconds
   double starved_for_ = 0;                    // seconds without a break
   double next_warning_ = 5;

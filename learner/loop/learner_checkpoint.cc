@@ -134,7 +134,7 @@ void Learner::KeepCheckpoints() {
       settings.checkpoint_seconds() > 0 && seconds >= settings.checkpoint_seconds();
   const bool by_count = settings.checkpoint_updates() > 0 &&
                         updates_ >= updates_at_checkpoint_ + settings.checkpoint_updates();
-  if (by_time || by_count) BeginCheckpoint();
+  if (unsaved_ && (by_time || by_count)) BeginCheckpoint();
 }
 
 void Learner::BeginCheckpoint() {
@@ -145,7 +145,7 @@ void Learner::BeginCheckpoint() {
   checkpoints_->Commit();
   checkpointed_ = Clock::now();
   updates_at_checkpoint_ = updates_;
-  inserts_at_checkpoint_ = limiter_.inserts();
+  unsaved_ = false;
   metrics_.checkpoint_stop_seconds.Set(
       std::chrono::duration<double>(checkpointed_ - start).count());
 }
@@ -153,6 +153,7 @@ void Learner::BeginCheckpoint() {
 absl::Status Learner::CheckpointWritten(const CheckpointWriter::Result& result) {
   (result.status.ok() ? metrics_.checkpoints_written : metrics_.checkpoints_failed).Increment();
   if (!result.status.ok()) {
+    unsaved_ = true;
     return absl::Status(result.status.code(),
                         absl::StrCat("checkpoint: ", result.status.message()));
   }
@@ -173,9 +174,7 @@ absl::Status Learner::FinishCheckpoints() {
   if (checkpoints_ == nullptr) return absl::OkStatus();
   absl::Status status;
   if (const auto result = checkpoints_->WaitForResult()) status = CheckpointWritten(*result);
-  if (updates_ == updates_at_checkpoint_ && limiter_.inserts() == inserts_at_checkpoint_) {
-    return status;
-  }
+  if (!unsaved_) return status;
   BeginCheckpoint();
   const auto result = checkpoints_->WaitForResult();
   return result.has_value() ? CheckpointWritten(*result) : absl::OkStatus();

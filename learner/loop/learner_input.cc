@@ -44,7 +44,7 @@ absl::Status Learner::TakeEvent(bool may_sample) {
   return event.has_value() ? Handle(*event) : absl::OkStatus();
 }
 
-absl::Status Learner::TakeStored() {
+absl::Status Learner::TakeStored(const StopFlag& stop) {
   RunInput& input = inputs_.front();
   if (stored_->AtEnd()) {
     if (OpenWindows() > 0) BeginRun(input, input.run_id);
@@ -54,11 +54,11 @@ absl::Status Learner::TakeStored() {
                      plan_.config.limiter().min_size(), "; give more batches or lower min_size"));
   }
   if (limiter_.LaunchesAllowed(OpenWindows()) < 1) return absl::OkStatus();
-  // What a checkpoint holds already is passed over at once: the next batch comes when it came
-  // before.
+  // What a checkpoint holds already is passed over at once, without an update in between: the next
+  // batch comes when it came before.
   std::string file;
   std::optional<codec::RecordedBatch> recorded;
-  while (!recorded.has_value() && !stored_->AtEnd()) {
+  while (!recorded.has_value() && !stored_->AtEnd() && !stop.stopped()) {
     file = stored_->next_file();
     VIXEN_ASSIGN_OR_RETURN(recorded, stored_->Next());
     if (book_.Holds(recorded->header.run_id(), recorded->header.sequence())) recorded.reset();
@@ -111,6 +111,7 @@ void Learner::HandleOpened(StreamOpened& opened) {
   actor.max_credit = std::max<int64_t>(1, opened.opened.max_credit());
   actor.outstanding = 0;
   actor.ready = false;
+  unsaved_ = true;
   const v1::Amount& lost = opened.opened.lost_with_consumer();
   book_.RunOpened(actor.address, run_id, lost);
   if (lost.batches() > 0) {
@@ -141,6 +142,7 @@ void Learner::HandleBatch(BatchArrived& arrived) {
   ActorState& actor = actors_->at(arrived.actor);
   const v1::BatchHeader& header = arrived.batch.header;
   if (arrived.stream == actor.stream) --actor.outstanding;
+  unsaved_ = true;  // also by a batch that only the sheet counts
   metrics_.batches.Increment();
 
   if (book_.Receive(header.run_id(), header.sequence(),
@@ -162,6 +164,7 @@ void Learner::BeginRun(RunInput& input, uint64_t run_id) {
 }
 
 void Learner::InsertRows() {
+  unsaved_ = true;
   replay_.Insert(rows_);
   limiter_.Inserted(rows_.size());
   transitions_ += rows_.size();

@@ -29,8 +29,6 @@ void Learner::CountWaits(double seconds, bool starved) {
     learner_wait_ += seconds;
     starved_for_ += seconds;
     metrics_.learner_waits.Increment(seconds);
-  } else {
-    NotStarved();
   }
   if (actors_->any_ready() && actors_->outstanding() == 0) {
     actor_wait_ += seconds;
