@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The whole loop on real bars: import → actor and learner → evaluation on bars never seen → report.
 #   demo.sh [--minutes 4] [--data hourly|daily|FILE.csv] [--tz ZONE] [--out out/demo] [--preset release]
-# --tz is the zone of the times in FILE.csv where they carry none.
+# --tz is the zone of the times in FILE.csv where they carry none. VIXEN_BIN_DIR: use these binaries, build nothing.
 source "$(dirname "$0")/common.sh"
 minutes=4 data=hourly out="$VIXEN_ROOT/out/demo" preset=release zone=() calendar=(--calendar equity)
 while [ $# -gt 0 ]; do
@@ -19,9 +19,14 @@ done
 cd "$VIXEN_ROOT"
 mkdir -p "$out"
 
-say "1/5 Building (preset $preset)"
-scripts/build.sh "$preset"
-bin="$VIXEN_ROOT/build/$preset/bin"
+if [ -n "${VIXEN_BIN_DIR:-}" ]; then
+  say "1/5 Taking the binaries of $VIXEN_BIN_DIR"
+  bin="$VIXEN_BIN_DIR"
+else
+  say "1/5 Building (preset $preset)"
+  scripts/build.sh "$preset"
+  bin="$VIXEN_ROOT/build/$preset/bin"
+fi
 
 say "2/5 Importing real bars"
 import_daily() {
