@@ -1,22 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """The real learner under faults: its books and the actor's agree to the row after each."""
 import json
+import re
 import signal
-import tempfile
 import time
 import unittest
 
-from world import BIN, World, books, vixen
+from world import BIN, WorldTest, books, vixen
 from proxy import DOWN, UP, Proxy
 
 
-class LearnerFaults(unittest.TestCase):
+class LearnerFaults(WorldTest):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.world = World(folder.name)
-        self.addCleanup(self.world.close)
-        self.world.start_actor()
+        self.start(pushed=False)  # the learner does
 
     def live(self, learner):
         return books.learner_sheets(learner.ports()[0]).get("live", {})
@@ -45,6 +41,25 @@ class LearnerFaults(unittest.TestCase):
         self.assertEqual(learner.terminate(), 0, learner.log.read_text())
         self.world.wait_until(lambda: books.pair(self.world.sheet().in_flight) == (0, 0), "the stream's end")
         books.reconcile_learner(self.world.sheet(), learner.log.read_text())
+
+    def freeze(self, side, noticed, what):
+        """Until the other side's keepalive has found it."""
+        side.child.send_signal(signal.SIGSTOP)
+        try:
+            self.world.wait_until(noticed, what)
+        finally:
+            side.child.send_signal(signal.SIGCONT)
+
+    def freeze_actor(self, learner):
+        ended = lambda: learner.log.read_text().count("stream ended")
+        before = ended()
+        self.freeze(self.world.actor, lambda: ended() > before, "the learner to find the actor frozen")
+
+    def written(self):
+        """What the wall clock said at the newest checkpoint, in seconds; 0 before the first."""
+        states = sorted(path for path in (self.world.folder / "out/checkpoints").glob("*/state.textproto")
+                        if not path.parent.suffix)
+        return int(re.search(r"written_unix_ns: (\d+)", states[-1].read_text()).group(1)) / 1e9 if states else 0
 
     def test_a_killed_learner_comes_back_and_the_rows_it_lost_are_counted(self):
         world = self.world
@@ -95,12 +110,12 @@ class LearnerFaults(unittest.TestCase):
         world = self.world
         learner = world.start_learner()
         self.more(learner)
-        for side in (learner, world.actor):
-            side.child.send_signal(signal.SIGSTOP)
-            time.sleep(2)  # longer than keepalive and its answer
-            side.child.send_signal(signal.SIGCONT)
-            self.more(learner)
-            self.check_agreement(learner)
+        self.freeze(learner, lambda: world.metric("vixen_streams_open ") == 0, "the actor to find the learner frozen")
+        self.more(learner)
+        self.check_agreement(learner)
+        self.freeze_actor(learner)
+        self.more(learner)
+        self.check_agreement(learner)
         self.end(learner)
 
     def test_a_network_that_cuts_and_swallows_costs_nothing_but_time(self):
@@ -131,16 +146,56 @@ class LearnerFaults(unittest.TestCase):
         world.start_actor()
         learner = world.start_learner(checkpoint_seconds=0.5)
         self.more(learner)
+        shift.write_text("-7200")
+        self.freeze_actor(learner)
+        self.more(learner)
         for seconds in (3600, -3600, 0):
             shift.write_text(str(seconds))
+            learner.wait_for(lambda: abs(self.written() - time.time() - seconds) < 600, "a checkpoint of that hour")
             self.more(learner, 10)
             self.check_agreement(learner)
+        # Once the clock was ahead keepalive may notice nothing: the kernel, whose own clock stays, is told to wait
+        # until the hour comes.
         world.actor.child.send_signal(signal.SIGSTOP)
         shift.write_text("7200")
-        time.sleep(2)  # keepalive finds the actor frozen while the clock jumps
+        time.sleep(2)  # the fault's length
         world.actor.child.send_signal(signal.SIGCONT)
         self.more(learner)
         self.end(learner)
+
+    def test_a_checkpoint_is_made_good_when_it_failed_and_not_made_when_nothing_changed(self):
+        world = self.world
+        learner = world.start_learner(checkpoint_seconds=0.2)
+        self.more(learner)
+        counted = lambda result: learner.metric(learner.ports()[0], f'vixen_checkpoints_total{{result="{result}"}}')
+        updates = lambda: learner.metric(learner.ports()[0], "vixen_learner_updates_total ")
+
+        def rests(value):
+            before = value()
+            time.sleep(1)  # five intervals
+            return value() == before
+
+        world.actor.kill()
+        learner.wait_for(lambda: rests(lambda: counted("written")), "an end to checkpoints of the same state", 20)
+        kept, aside = world.folder / "out/checkpoints", world.folder / "aside"
+        kept.rename(aside)
+        kept.write_text("")
+        world.start_actor()
+        learner.wait_for(lambda: counted("failed") > 0, "a failed checkpoint")
+        world.actor.kill()
+        learner.wait_for(lambda: rests(updates), "an end to updates")
+        before = counted("written")
+        kept.unlink()
+        aside.rename(kept)
+        learner.wait_for(lambda: counted("written") > before, "the checkpoint that failed")
+        kept.rename(aside)
+        kept.write_text("")
+        world.start_actor()
+        failed = counted("failed")
+        learner.wait_for(lambda: counted("failed") > failed, "another failed checkpoint")
+        world.actor.kill()
+        learner.wait_for(lambda: rests(updates), "an end to updates")
+        self.assertEqual(learner.terminate(), 1, "the last state is in no checkpoint")
 
     def test_another_dataset_after_a_restart_ends_the_learner_with_both_fingerprints(self):
         world = self.world

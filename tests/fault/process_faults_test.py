@@ -8,22 +8,13 @@ import time
 import unittest
 
 from kills import KillWorld
-from world import BIN, World, books
+from world import BIN, WorldTest, books
 from consumer import Consumer, Stream, batches, open_request
 
 KILLS = 6
 
 
-class ProcessFaults(unittest.TestCase):
-    def start(self, **settings):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.world = World(folder.name, **settings)
-        self.addCleanup(self.world.close)
-        self.world.start_actor()
-        self.world.push()
-        return self.world
-
+class ProcessFaults(WorldTest):
     def test_the_books_balance_after_each_kill_of_either_side(self):
         with tempfile.TemporaryDirectory() as folder:
             seed = random.randrange(1 << 32)

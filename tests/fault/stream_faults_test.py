@@ -2,24 +2,14 @@
 """Faults of the network and of consumers: nothing is lost without a reason, nothing comes twice."""
 import random
 import signal
-import tempfile
 import unittest
 
-from world import World, books, grpc, vixen, wait_for
+from world import WorldTest, books, grpc, vixen, wait_for
 from consumer import Consumer, Stream, open_request
 from proxy import DOWN, UP, Proxy
 
 
-class StreamFaults(unittest.TestCase):
-    def start(self, **settings):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.world = World(folder.name, **settings)
-        self.addCleanup(self.world.close)
-        self.world.start_actor()
-        self.world.push()
-        return self.world
-
+class StreamFaults(WorldTest):
     def consume(self, port, name="c", group="g", **more):
         return Consumer(port, group, name, self.world.journal(name), **more).start()
 

@@ -4,6 +4,8 @@ import pathlib
 import socket
 import subprocess
 import sys
+import tempfile
+import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "integration")]
@@ -116,3 +118,18 @@ class World:
             child.kill()
             if isinstance(child, subprocess.Popen):
                 child.wait()
+
+
+class WorldTest(unittest.TestCase):
+    """Tests that have a world each."""
+
+    def start(self, pushed=True, **settings):
+        """A world whose actor serves, with weights unless `pushed` is false; it ends with the test."""
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.world = World(folder.name, **settings)
+        self.addCleanup(self.world.close)
+        self.world.start_actor()
+        if pushed:
+            self.world.push()
+        return self.world
