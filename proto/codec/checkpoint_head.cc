@@ -10,7 +10,7 @@
 namespace vixen::codec {
 
 absl::Status VerifyCheckpoint(const std::string& folder) {
-  const absl::Status status = base::VerifySha256Sums(folder, kCheckpointFiles);
+  absl::Status status = base::VerifySha256Sums(folder, kCheckpointFiles);
   if (status.ok()) return status;
   return absl::DataLossError(base::StrCat("checkpoint is damaged: ", status.message()));
 }
