@@ -11,11 +11,13 @@ packages=(
   libgtest-dev libgmock-dev libbenchmark-dev tzdata
 )
 [ -f "$VIXEN_ROOT/scripts/packages.extra" ] && mapfile -t -O "${#packages[@]}" packages < "$VIXEN_ROOT/scripts/packages.extra"
-case "${1:-}" in
-  --lint) packages+=(clang-format-14 clang-tidy-14) ;;
-  "") ;;
-  *) die "unknown option $1; there is only --lint" ;;
-esac
+for option in "$@"; do
+  case "$option" in
+    --lint) packages+=(clang-format-14 clang-tidy-14) ;;
+    --deploy) packages+=(prometheus openssl) ;;  # tests/deploy
+    *) die "unknown option $option; there are --lint, --deploy" ;;
+  esac
+done
 
 missing=()
 for package in "${packages[@]}"; do
@@ -29,6 +31,13 @@ if [ ${#missing[@]} -gt 0 ]; then
   if [ "$(id -u)" != 0 ]; then
     command -v sudo >/dev/null || die "run as root or install sudo; missing: ${missing[*]}"
     as_root=(sudo)
+  fi
+  # Debian starts the services that it installs; the tests start Prometheus themselves.
+  policy=/usr/sbin/policy-rc.d
+  if [[ " ${missing[*]} " == *" prometheus "* ]] && [ ! -e $policy ]; then
+    printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" tee $policy >/dev/null
+    "${as_root[@]}" chmod 755 $policy
+    trap '"${as_root[@]}" rm -f "$policy"' EXIT
   fi
   "${as_root[@]}" apt-get update -qq
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null

@@ -12,6 +12,8 @@ esac
 started=$SECONDS
 lap() { say "$* ($((SECONDS - started)) s so far)"; }
 
+"$VIXEN_ROOT/scripts/install_deps.sh" --deploy
+"$VIXEN_ROOT/scripts/get_kubectl.sh" >/dev/null
 if [ $quick = no ]; then
   "$VIXEN_ROOT/scripts/install_deps.sh" --lint
   lap "Format"
@@ -21,7 +23,7 @@ lap "Release build"
 "$VIXEN_ROOT/scripts/build.sh" release all
 lap "Tests"
 cd "$VIXEN_ROOT"
-cmake --preset release -DVIXEN_PYTHON="$(scripts/python_env.sh)" >/dev/null
+cmake --preset release -DVIXEN_PYTHON="$(scripts/python_env.sh)" -DVIXEN_DEPLOY_PYTHON="$(scripts/python_env.sh deploy)" >/dev/null
 ctest --preset release
 if [ $quick = no ]; then
   lap "clang-tidy"
