@@ -4,6 +4,7 @@
 #include <grpcpp/channel.h>
 #include <grpcpp/support/status.h>
 
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -18,6 +19,9 @@ namespace vixen::tool {
 absl::StatusOr<std::shared_ptr<grpc::Channel>> ConnectToActor(const std::string& address,
                                                               const v1::TlsSettings& tls,
                                                               double seconds = 10);
+
+// For calls of one question and one answer.
+constexpr std::chrono::seconds kAnswerDeadline{5};
 
 // gRPC's code with "<what> at <address>: <message>".
 absl::Status FromGrpc(const grpc::Status& status, const std::string& what,

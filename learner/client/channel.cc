@@ -27,8 +27,4 @@ bool IsTransient(const absl::Status& status) {
   }
 }
 
-void SetDeadline(grpc::ClientContext& context, std::chrono::milliseconds from_now) {
-  context.set_deadline(std::chrono::system_clock::now() + from_now);
-}
-
 }  // namespace vixen::learner

@@ -56,4 +56,8 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> MakeChannel(const std::string& ad
   return grpc::CreateCustomChannel(address, certificates->ChannelCredentials(), arguments);
 }
 
+void SetDeadline(grpc::ClientContext& context, std::chrono::milliseconds from_now) {
+  context.set_deadline(std::chrono::system_clock::now() + from_now);
+}
+
 }  // namespace vixen::transport

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <grpcpp/channel.h>
+#include <grpcpp/client_context.h>
 
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -18,5 +20,8 @@ namespace vixen::transport {
 absl::StatusOr<std::shared_ptr<grpc::Channel>> MakeChannel(const std::string& address,
                                                            const v1::TlsSettings& tls,
                                                            double keepalive_seconds = 20);
+
+// A call that is not over by then ends with DEADLINE_EXCEEDED.
+void SetDeadline(grpc::ClientContext& context, std::chrono::milliseconds from_now);
 
 }  // namespace vixen::transport

@@ -73,6 +73,18 @@ class StreamFaults(WorldTest):
         proxy.swallow(UP, DOWN)
         world.wait_until(lambda: world.metric("vixen_streams_open ") == 0, "the slot to be free", 6)
 
+    def test_a_question_that_nobody_answers_ends_at_its_deadline(self):
+        world = self.start(keepalive_seconds=20)
+        proxy = Proxy(world.port)
+        self.addCleanup(proxy.close)
+        proxy.swallow(UP)  # the actor's greeting still comes: to the tool this is a connection
+        address = f"127.0.0.1:{proxy.port}"
+        for command in (["inspect", "--actor", address],
+                        ["collect", "--actor", address, "--policy", "p", "--launches", "1"]):
+            done = vixen(*command, check=False)
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertIn(f"GetInfo at {address}: Deadline Exceeded", done.stderr)
+
     def test_a_frozen_consumer_is_evicted_and_the_other_group_goes_on(self):
         world = self.start(episodes=64, steps=128, keepalive_seconds=20)
         frozen = world.start_consumer("frozen", credit=64)

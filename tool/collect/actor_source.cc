@@ -9,6 +9,7 @@
 #include "base/str_cat.h"
 #include "proto/codec/batch_decoder.h"
 #include "proto/config/settings.h"
+#include "proto/transport/channel.h"
 #include "proto/transport/collect_call.h"
 #include "tool/actor_channel.h"
 #include "tool/collect/sources.h"
@@ -24,6 +25,7 @@ constexpr uint64_t kMostAhead = 2;  // launches in flight beside the one that is
 
 absl::StatusOr<v1::Encoding> EncodingFor(const ActorSource& source, v1::Actor::Stub& stub) {
   grpc::ClientContext context;
+  transport::SetDeadline(context, kAnswerDeadline);
   v1::GetInfoResponse info;
   VIXEN_RETURN_IF_ERROR(
       FromGrpc(stub.GetInfo(&context, v1::GetInfoRequest(), &info), "GetInfo", source.address));

@@ -13,6 +13,7 @@
 #include "base/tensor_file.h"
 #include "kernels/nn/weights_archive.h"
 #include "proto/codec/convert.h"
+#include "proto/transport/channel.h"
 #include "tool/actor_channel.h"
 
 namespace vixen::tool {
@@ -44,7 +45,7 @@ absl::Status WeightsKeeper::Keep(const v1::BatchHeader& header) {
 
 absl::Status WeightsKeeper::KeepLive(const std::string& policy, WeightsKind kind) {
   grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + kDeadline);
+  transport::SetDeadline(context, kDeadline);
   v1::GetWeightsRequest request;
   request.set_policy(policy);
   request.set_kind(codec::ToProto(kind));

@@ -3,6 +3,7 @@
 #include "base/status_macros.h"
 #include "base/str_cat.h"
 #include "proto/codec/convert.h"
+#include "proto/transport/channel.h"
 #include "tool/actor_channel.h"
 #include "tool/inspect/describe.h"
 #include "vixen/v1/actor.grpc.pb.h"
@@ -84,11 +85,13 @@ absl::StatusOr<Json> DescribeActor(const std::string& address, const v1::TlsSett
   v1::GetBalanceResponse balance;
   {
     grpc::ClientContext context;
+    transport::SetDeadline(context, kAnswerDeadline);
     VIXEN_RETURN_IF_ERROR(
         FromGrpc(stub->GetInfo(&context, v1::GetInfoRequest(), &info), "GetInfo", address));
   }
   {
     grpc::ClientContext context;
+    transport::SetDeadline(context, kAnswerDeadline);
     VIXEN_RETURN_IF_ERROR(FromGrpc(stub->GetBalance(&context, v1::GetBalanceRequest(), &balance),
                                    "GetBalance", address));
   }

@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "base/str_cat.h"
+#include "proto/transport/channel.h"
 #include "tool/actor_channel.h"
 #include "tool/inspect/describe.h"
 #include "vixen/v1/learner.grpc.pb.h"
@@ -61,11 +62,13 @@ absl::StatusOr<Json> DescribeLearner(const std::string& address) {
   v1::LearnerBalanceResponse balance;
   {
     grpc::ClientContext context;
+    transport::SetDeadline(context, kAnswerDeadline);
     VIXEN_RETURN_IF_ERROR(
         FromGrpc(stub->GetInfo(&context, v1::LearnerInfoRequest(), &info), "GetInfo", address));
   }
   {
     grpc::ClientContext context;
+    transport::SetDeadline(context, kAnswerDeadline);
     VIXEN_RETURN_IF_ERROR(FromGrpc(
         stub->GetBalance(&context, v1::LearnerBalanceRequest(), &balance), "GetBalance", address));
   }
