@@ -7,6 +7,7 @@ scripts/python_env.sh installs them.
 import atexit
 import hashlib
 import json
+import os
 import shutil
 import struct
 import subprocess
@@ -27,7 +28,8 @@ def _generate():
     folder = tempfile.mkdtemp(prefix="vixen-stubs-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     protos = [f"vixen/v1/{name}.proto" for name in ("batch", "weights", "actor", "learner")]
-    subprocess.run(["protoc", "-I", SOURCE / "proto", f"--python_out={folder}", f"--grpc_out={folder}",
+    root = os.environ.get("VIXEN_PROTO_DIR", SOURCE / "proto")  # of another version: tests/proto/wire
+    subprocess.run(["protoc", "-I", root, f"--python_out={folder}", f"--grpc_out={folder}",
                     "--plugin=protoc-gen-grpc=/usr/bin/grpc_python_plugin", *protos], check=True)
     sys.path.insert(0, folder)
 
