@@ -194,6 +194,7 @@ absl::StatusOr<ImportResult> ImportBars(Bars bars, const ImportOptions& options)
   VIXEN_RETURN_IF_ERROR(ValidateBars(bars));
   ImportReport report;
   report.warnings = std::move(bars.warnings);
+  report.left_out = std::move(bars.left_out);
   if (options.max_gap_ns) report.gap_cuts = CutAtGaps(*options.max_gap_ns, bars);
   DescribeBars(bars, options, report);
   for (std::string& warning : WarningsAbout(bars)) report.warnings.push_back(std::move(warning));

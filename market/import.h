@@ -2,6 +2,7 @@
 // From bars of any reader to a dataset: segments, features, targets, scaler, split.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -42,6 +43,7 @@ struct ImportReport {
   uint64_t bars = 0;
   uint64_t bar_segments = 0;
   uint64_t gap_cuts = 0;
+  std::map<std::string, uint64_t> left_out;  // rows or records that gave no bar, by reason
   std::vector<ShortSegment> short_segments;  // too short for warm-up and two rows
   uint64_t rows = 0;
   uint64_t segments = 0;  // of the rows

@@ -2,8 +2,10 @@
 #include "market/csv/file_rows.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status_macros.h"
@@ -22,7 +24,15 @@ using Fields = std::vector<std::string_view>;
 
 constexpr double kDatabentoUnit = 1e9;
 constexpr std::string_view kDatabentoUndefined = "9223372036854775807";
+constexpr std::string_view kNothing[] = {"", "nan", "n/a", "na", "null", "none", ".", "-"};
 constexpr size_t kMostOtherInstruments = 20;  // that are kept to be named in an error
+
+bool StandsForNothing(std::string_view field) {
+  return std::ranges::any_of(kNothing, [field](std::string_view text) {
+    return absl::EqualsIgnoreCase(absl::string_view(field.data(), field.size()),
+                                  absl::string_view(text.data(), text.size()));
+  });
+}
 
 class FileReader {
  public:
@@ -35,6 +45,7 @@ class FileReader {
   absl::Status FindColumns(std::string_view line);
   absl::Status AddLine(std::string_view line);
   absl::Status AddPrices();
+  bool LacksPrice() const;
   absl::StatusOr<bool> AddInstrument();
   absl::StatusOr<double> Number(int column, const char* field) const;
   absl::StatusOr<double> Price(int column, const char* field) const;
@@ -178,10 +189,15 @@ absl::Status FileReader::AddPrices() {
   return absl::OkStatus();
 }
 
+bool FileReader::LacksPrice() const {
+  return std::ranges::any_of(std::array{columns_.open, columns_.high, columns_.low, columns_.close},
+                             [this](int column) { return StandsForNothing(fields_[column]); });
+}
+
+// Leaves the number of the row's instrument in number_.
 absl::StatusOr<bool> FileReader::AddInstrument() {
   if (columns_.instrument.empty()) {
     if (rows_.instrument.empty()) number_ = instruments_.NumberOf("");
-    rows_.instrument.push_back(number_);
     return true;
   }
   std::string& name = scratch_;
@@ -197,6 +213,7 @@ absl::StatusOr<bool> FileReader::AddInstrument() {
       return std::ranges::find(wanted, fields_[column]) != wanted.end();
     });
     if (!asked) {
+      ++rows_.unwanted;
       if (rows_.other_instruments.size() < kMostOtherInstruments &&
           std::ranges::find(rows_.other_instruments, name) == rows_.other_instruments.end()) {
         rows_.other_instruments.push_back(name);
@@ -208,7 +225,6 @@ absl::StatusOr<bool> FileReader::AddInstrument() {
     instrument_ = name;
     number_ = instruments_.NumberOf(name);
   }
-  rows_.instrument.push_back(number_);
   return true;
 }
 
@@ -229,7 +245,14 @@ absl::Status FileReader::AddLine(std::string_view line) {
     return RowError({lines_.path(), lines_.line_number(), data_row_}, "",
                     absl::StrCat("time = ", text.empty() ? "``" : text, time.message()));
   }
+  if (options_.missing != Missing::kError && LacksPrice()) {
+    times_->DropLast();
+    ++rows_.missing;
+    if (options_.missing == Missing::kSegment) rows_.cuts.push_back({rows_.open.size(), number_});
+    return absl::OkStatus();
+  }
   VIXEN_RETURN_IF_ERROR(AddPrices());
+  rows_.instrument.push_back(number_);
   rows_.line.push_back(static_cast<uint32_t>(lines_.line_number()));
   rows_.row.push_back(static_cast<uint32_t>(data_row_));
   return absl::OkStatus();

@@ -24,6 +24,12 @@ class Instruments {
   std::map<std::string, uint32_t> numbers_;
 };
 
+// A row without a price stood before row `before_row` (size(): after the last) and ends a segment.
+struct SegmentCut {
+  size_t before_row = 0;
+  uint32_t instrument = 0;
+};
+
 // The rows of one file in file order: each a valid bar, times resolved, order not yet looked at.
 struct FileRows {
   std::vector<int64_t> time;  // ns UTC
@@ -31,8 +37,11 @@ struct FileRows {
   std::vector<double> volume;       // empty: no volume column
   std::vector<double> tick_volume;  // empty: no such column beside volume
   std::vector<uint32_t> instrument;
-  std::vector<uint32_t> line;  // in the file, from 1
-  std::vector<uint32_t> row;   // among the file's data rows, from 1
+  std::vector<uint32_t> line;    // in the file, from 1
+  std::vector<uint32_t> row;     // among the file's data rows, from 1
+  std::vector<SegmentCut> cuts;  // in file order
+  uint64_t missing = 0;          // rows without a price, left out
+  uint64_t unwanted = 0;         // rows of instruments that were not asked for
   std::string path;
   std::string volume_name, tick_volume_name;
   bool date_only = false;                      // times are dates: midnight UTC

@@ -5,14 +5,9 @@
 #include <string>
 #include <vector>
 
-namespace vixen::market {
+#include "market/row_policy.h"
 
-// Which of the rows with an equal time is kept.
-enum class Duplicates {
-  kError,
-  kFirst,  // the one that stands first in the file
-  kLast,   // the one that stands last in the file
-};
+namespace vixen::market {
 
 // Order of day and month in dates such as 1/4/1999.
 enum class DateOrder {
@@ -36,6 +31,7 @@ struct CsvOptions {
   std::vector<std::string> symbols;  // instruments to read; empty: all
   std::string volume;                // a column's name; "none": absent; empty: found by name
   Duplicates duplicates = Duplicates::kError;
+  Missing missing = Missing::kError;  // rows without a price
   bool adjust = false;  // all four prices × adjusted close / close, volume divided by it
 };
 

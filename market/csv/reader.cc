@@ -12,6 +12,7 @@
 #include "market/csv/file_rows.h"
 #include "market/csv/series.h"
 #include "market/csv/zone.h"
+#include "market/instrument_bars.h"
 
 namespace vixen::market {
 namespace {
@@ -19,33 +20,10 @@ namespace {
 using csv::FileRows;
 using csv::Series;
 
-bool AllZero(const std::vector<Series>& all, std::vector<double> Series::*column) {
-  return std::ranges::all_of(all, [column](const Series& series) {
-    return std::ranges::all_of(series.*column, [](double value) { return value == 0; });
+bool NoVolume(const std::vector<Series>& all) {
+  return std::ranges::all_of(all, [](const Series& series) {
+    return std::ranges::all_of(series.bars.volume, [](double value) { return value == 0; });
   });
-}
-
-template <typename T>
-void MoveOrAppend(std::vector<T>& to, std::vector<T>&& from) {
-  if (to.empty()) {
-    to = std::move(from);
-  } else {
-    to.insert(to.end(), from.begin(), from.end());
-    from = std::vector<T>();
-  }
-}
-
-void AppendSeries(Series&& series, Bars& bars) {
-  if (series.time.empty()) return;
-  if (series.volume.empty()) series.volume.assign(series.size(), 0.0);
-  bars.last.resize(bars.last.size() + series.size(), 0);
-  bars.last.back() = 1;
-  MoveOrAppend(bars.timestamp, std::move(series.time));
-  MoveOrAppend(bars.open, std::move(series.open));
-  MoveOrAppend(bars.high, std::move(series.high));
-  MoveOrAppend(bars.low, std::move(series.low));
-  MoveOrAppend(bars.close, std::move(series.close));
-  MoveOrAppend(bars.volume, std::move(series.volume));
 }
 
 // What is the same in all files, and what any of them did.
@@ -74,6 +52,10 @@ struct Common {
   }
 };
 
+void Count(const char* what, uint64_t rows, Bars& bars) {
+  if (rows > 0) bars.left_out[what] += rows;
+}
+
 }  // namespace
 
 absl::StatusOr<Bars> ReadCsv(const std::vector<std::string>& paths, const CsvOptions& options) {
@@ -88,10 +70,13 @@ absl::StatusOr<Bars> ReadCsv(const std::vector<std::string>& paths, const CsvOpt
   Common common;
   csv::Instruments instruments;
   std::vector<Series> all;
+  uint64_t repeated = 0;
   std::vector<std::string> others;  // instruments of a file without any that were asked for
   for (const std::string& path : paths) {
     VIXEN_ASSIGN_OR_RETURN(FileRows rows,
                            csv::ReadFileRows(path, options, zone ? &*zone : nullptr, instruments));
+    Count("rows of other instruments", rows.unwanted, bars);
+    Count("rows without a price", rows.missing, bars);
     if (rows.size() == 0) {
       others = std::move(rows.other_instruments);
       continue;
@@ -99,19 +84,27 @@ absl::StatusOr<Bars> ReadCsv(const std::vector<std::string>& paths, const CsvOpt
     VIXEN_RETURN_IF_ERROR(common.Add(rows));
     all.resize(instruments.names().size());
     bars.warnings.insert(bars.warnings.end(), rows.warnings.begin(), rows.warnings.end());
-    VIXEN_RETURN_IF_ERROR(csv::AppendFile(std::move(rows), options.duplicates, all));
+    VIXEN_RETURN_IF_ERROR(csv::AppendFile(std::move(rows), options.duplicates, all, repeated));
   }
 
+  Count("rows of a repeated time", repeated, bars);
+  if (all.empty() && options.symbols.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(absl::StrJoin(paths, ", "), ": no row has all four prices"));
+  }
   if (all.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(
         absl::StrJoin(paths, ", "), ": no row of instrument ", absl::StrJoin(options.symbols, ", "),
         "; found: ", absl::StrJoin(others, ", ")));
   }
-  if (common.has_tick_volume && AllZero(all, &Series::volume)) {
+  if (common.has_tick_volume && NoVolume(all)) {
     common.volume_name = common.tick_volume_name;
-    for (Series& series : all) series.volume = std::move(series.tick_volume);
+    for (Series& series : all) series.bars.volume = std::move(series.tick_volume);
   }
-  for (Series& series : all) AppendSeries(std::move(series), bars);
+  for (size_t i = 0; i < all.size(); ++i) {
+    all[i].bars.name = instruments.names()[i];
+    AppendInstrument(std::move(all[i].bars), bars);
+  }
   bars.has_volume = common.has_volume;
   if (common.has_volume) bars.metadata["volume_column"] = common.volume_name;
   const std::string symbols = absl::StrJoin(instruments.names(), ",");

@@ -38,12 +38,15 @@ void Put(Column& column, const Column& from, size_t i, bool replace) {
 }
 
 void PutRow(const FileRows& rows, size_t i, bool replace, Series& series) {
-  Put(series.time, rows.time, i, replace);
-  Put(series.open, rows.open, i, replace);
-  Put(series.high, rows.high, i, replace);
-  Put(series.low, rows.low, i, replace);
-  Put(series.close, rows.close, i, replace);
-  Put(series.volume, rows.volume, i, replace);
+  InstrumentBars& bars = series.bars;
+  if (series.cut && !replace && bars.size() > 0) bars.breaks.push_back(bars.size());
+  series.cut = series.cut && replace;
+  Put(bars.time, rows.time, i, replace);
+  Put(bars.open, rows.open, i, replace);
+  Put(bars.high, rows.high, i, replace);
+  Put(bars.low, rows.low, i, replace);
+  Put(bars.close, rows.close, i, replace);
+  Put(bars.volume, rows.volume, i, replace);
   Put(series.tick_volume, rows.tick_volume, i, replace);
   series.last_place.line = rows.line[i];
   series.last_place.row = rows.row[i];
@@ -60,7 +63,7 @@ absl::Status DuplicateError(const FileRows& rows, size_t i, const Series& series
 absl::Status FallingError(const FileRows& rows, size_t i, const Series& series) {
   return RowError(PlaceOf(rows, i), FormatUtc(rows.time[i]),
                   absl::StrCat("lies before ", series.last_place.Text(), ", time ",
-                               FormatUtc(series.time.back()),
+                               FormatUtc(series.bars.time.back()),
                                "; files are read in the order given, and only a file that falls "
                                "throughout is turned round"));
 }
@@ -75,30 +78,59 @@ bool IsOneRisingSeries(const FileRows& rows) {
 
 Series TakeSeries(FileRows rows) {
   RowPlace place = PlaceOf(rows, rows.size() - 1);
-  return {std::move(rows.time),        std::move(rows.open),  std::move(rows.high),
-          std::move(rows.low),         std::move(rows.close), std::move(rows.volume),
-          std::move(rows.tick_volume), std::move(place)};
+  InstrumentBars bars{{},
+                      std::move(rows.time),
+                      std::move(rows.open),
+                      std::move(rows.high),
+                      std::move(rows.low),
+                      std::move(rows.close),
+                      std::move(rows.volume),
+                      {}};
+  return {std::move(bars), std::move(rows.tick_volume), std::move(place)};
+}
+
+// One row behind those of its instrument.
+absl::Status AppendRow(const FileRows& rows, size_t i, Duplicates duplicates, bool reversed,
+                       Series& to, uint64_t& repeated) {
+  const std::vector<int64_t>& time = to.bars.time;
+  if (!time.empty() && rows.time[i] < time.back()) return FallingError(rows, i, to);
+  const bool equal = !time.empty() && rows.time[i] == time.back();
+  if (equal && duplicates == Duplicates::kError) return DuplicateError(rows, i, to);
+  if (equal && duplicates == Duplicates::kSegment) {
+    to.cut = true;
+    PutRow(rows, i, false, to);
+    return absl::OkStatus();
+  }
+  // "Last" is the row that stands last in the file, also when the file is read backwards.
+  const bool replace = equal && ((duplicates == Duplicates::kLast) != reversed);
+  if (!equal || replace) PutRow(rows, i, replace, to);
+  repeated += equal ? 1 : 0;
+  return absl::OkStatus();
 }
 
 }  // namespace
 
-absl::Status AppendFile(FileRows rows, Duplicates duplicates, std::vector<Series>& series) {
+absl::Status AppendFile(FileRows rows, Duplicates duplicates, std::vector<Series>& series,
+                        uint64_t& repeated) {
   Series& first = series[rows.instrument[0]];
-  if (first.time.empty() && IsOneRisingSeries(rows)) {
+  if (first.bars.time.empty() && rows.cuts.empty() && IsOneRisingSeries(rows)) {
     first = TakeSeries(std::move(rows));
     return absl::OkStatus();
   }
   const bool reversed = FallsThroughout(rows, series.size());
+  // A cut stands between two rows of its instrument, whichever way the file is read.
+  if (reversed) std::ranges::reverse(rows.cuts);
+  auto cut = rows.cuts.begin();
   for (size_t step = 0; step < rows.size(); ++step) {
     const size_t i = reversed ? rows.size() - 1 - step : step;
-    Series& to = series[rows.instrument[i]];
-    if (!to.time.empty() && rows.time[i] < to.time.back()) return FallingError(rows, i, to);
-    const bool equal = !to.time.empty() && rows.time[i] == to.time.back();
-    if (equal && duplicates == Duplicates::kError) return DuplicateError(rows, i, to);
-    // "Last" is the row that stands last in the file, also when the file is read backwards.
-    const bool replace = equal && ((duplicates == Duplicates::kLast) != reversed);
-    if (!equal || replace) PutRow(rows, i, replace, to);
+    while (cut != rows.cuts.end() && (reversed ? cut->before_row > i : cut->before_row <= i)) {
+      series[cut->instrument].cut = true;
+      ++cut;
+    }
+    VIXEN_RETURN_IF_ERROR(
+        AppendRow(rows, i, duplicates, reversed, series[rows.instrument[i]], repeated));
   }
+  for (; cut != rows.cuts.end(); ++cut) series[cut->instrument].cut = true;
   return absl::OkStatus();
 }
 

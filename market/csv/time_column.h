@@ -28,6 +28,12 @@ class TimeColumn {
   // in words, without place.
   absl::Status Add(std::string_view text, std::string_view clock, bool two_columns);
 
+  // Takes back the row that was added last.
+  void DropLast() {
+    first_.pop_back();
+    if (!second_.empty()) second_.pop_back();
+  }
+
   // The times in ns UTC. `place` tells where row i (from 0) of file `path` stands.
   template <typename PlaceOf>
   absl::StatusOr<std::vector<int64_t>> Finish(const std::string& path, const PlaceOf& place) {

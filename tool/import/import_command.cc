@@ -11,6 +11,7 @@
 #include "base/exit_code.h"
 #include "base/status_macros.h"
 #include "market/csv/reader.h"
+#include "market/dbn/reader.h"
 #include "market/import.h"
 #include "tool/command.h"
 #include "tool/import/flag_values.h"
@@ -26,12 +27,14 @@ struct ImportFlags {
   std::string delimiter, decimal = ".", header = "auto", date_order = "auto", duplicates = "error";
   std::vector<std::string> columns;
   std::string max_gap, split, fit, scaler_from;
+  std::string missing = "error";
   market::CsvOptions csv;
+  market::DbnOptions dbn;
   market::ImportOptions import;
   bool json = false;
 };
 
-absl::Status FillOptions(ImportFlags& flags) {
+absl::Status FillCsvOptions(ImportFlags& flags) {
   if (!flags.delimiter.empty()) {
     VIXEN_ASSIGN_OR_RETURN(flags.csv.delimiter, ParseDelimiter(flags.delimiter));
   }
@@ -40,10 +43,24 @@ absl::Status FillOptions(ImportFlags& flags) {
   flags.csv.date_order = flags.date_order == "mdy"   ? market::DateOrder::kMonthFirst
                          : flags.date_order == "dmy" ? market::DateOrder::kDayFirst
                                                      : market::DateOrder::kAuto;
-  flags.csv.duplicates = flags.duplicates == "first"  ? market::Duplicates::kFirst
-                         : flags.duplicates == "last" ? market::Duplicates::kLast
-                                                      : market::Duplicates::kError;
   VIXEN_ASSIGN_OR_RETURN(flags.csv.columns, ParseColumns(flags.columns));
+  return absl::OkStatus();
+}
+
+// What rows that are no plain bars come to, in every input.
+template <typename Options>
+void FillPolicies(const ImportFlags& flags, Options& options) {
+  options.duplicates = flags.duplicates == "first"     ? market::Duplicates::kFirst
+                       : flags.duplicates == "drop"    ? market::Duplicates::kFirst
+                       : flags.duplicates == "last"    ? market::Duplicates::kLast
+                       : flags.duplicates == "segment" ? market::Duplicates::kSegment
+                                                       : market::Duplicates::kError;
+  options.missing = flags.missing == "drop"      ? market::Missing::kDrop
+                    : flags.missing == "segment" ? market::Missing::kSegment
+                                                 : market::Missing::kError;
+}
+
+absl::Status FillImportOptions(ImportFlags& flags) {
   if (!flags.max_gap.empty()) {
     VIXEN_ASSIGN_OR_RETURN(flags.import.max_gap_ns, ParseDuration("--max_gap", flags.max_gap));
   }
@@ -69,17 +86,14 @@ absl::Status CheckOut(const ImportFlags& flags) {
   return absl::OkStatus();
 }
 
-std::string SourceText(const std::vector<std::string>& inputs) {
-  return absl::StrCat("csv ", absl::StrJoin(inputs, ", ", [](std::string* out, const auto& path) {
+std::string SourceText(const std::string& format, const std::vector<std::string>& inputs) {
+  return absl::StrCat(format, " ",
+                      absl::StrJoin(inputs, ", ", [](std::string* out, const auto& path) {
                         absl::StrAppend(out, std::filesystem::path(path).filename().string());
                       }));
 }
 
-absl::Status RunImportCsv(ImportFlags& flags) {
-  VIXEN_RETURN_IF_ERROR(CheckOut(flags));
-  VIXEN_RETURN_IF_ERROR(FillOptions(flags));
-  flags.import.source = SourceText(flags.inputs);
-  VIXEN_ASSIGN_OR_RETURN(market::Bars bars, market::ReadCsv(flags.inputs, flags.csv));
+absl::Status ImportTo(market::Bars bars, const ImportFlags& flags) {
   VIXEN_ASSIGN_OR_RETURN(const market::ImportResult result,
                          market::ImportBars(std::move(bars), flags.import));
   VIXEN_RETURN_IF_ERROR(result.dataset->Write(flags.out));
@@ -88,7 +102,27 @@ absl::Status RunImportCsv(ImportFlags& flags) {
   return absl::OkStatus();
 }
 
-void AddReadingFlags(CLI::App& command, ImportFlags& flags) {
+absl::Status RunImportCsv(ImportFlags& flags) {
+  VIXEN_RETURN_IF_ERROR(CheckOut(flags));
+  VIXEN_RETURN_IF_ERROR(FillCsvOptions(flags));
+  VIXEN_RETURN_IF_ERROR(FillImportOptions(flags));
+  FillPolicies(flags, flags.csv);
+  flags.import.source = SourceText("csv", flags.inputs);
+  VIXEN_ASSIGN_OR_RETURN(market::Bars bars, market::ReadCsv(flags.inputs, flags.csv));
+  return ImportTo(std::move(bars), flags);
+}
+
+absl::Status RunImportDbn(ImportFlags& flags) {
+  VIXEN_RETURN_IF_ERROR(CheckOut(flags));
+  VIXEN_RETURN_IF_ERROR(FillImportOptions(flags));
+  FillPolicies(flags, flags.dbn);
+  flags.dbn.symbols = flags.csv.symbols;
+  flags.import.source = SourceText("dbn", flags.inputs);
+  VIXEN_ASSIGN_OR_RETURN(market::Bars bars, market::ReadDbn(flags.inputs, flags.dbn));
+  return ImportTo(std::move(bars), flags);
+}
+
+void AddCsvFlags(CLI::App& command, ImportFlags& flags) {
   command.add_option("--tz", flags.csv.time_zone,
                      "zone of times that carry none: IANA name, UTC or offset (-05:00)");
   command
@@ -98,9 +132,6 @@ void AddReadingFlags(CLI::App& command, ImportFlags& flags) {
       ->delimiter(',')
       ->allow_extra_args(false);
   command.add_option("--volume", flags.csv.volume, "volume column by name, or none: absent");
-  command.add_option("--symbol", flags.csv.symbols, "instruments to read; default all")
-      ->delimiter(',')
-      ->allow_extra_args(false);
   command.add_option("--header", flags.header, "auto, or none: the first line is data")
       ->check(CLI::IsMember({"auto", "none"}));
   command.add_option("--delimiter", flags.delimiter, "one character or tab; default found out");
@@ -108,10 +139,30 @@ void AddReadingFlags(CLI::App& command, ImportFlags& flags) {
       ->check(CLI::IsMember({".", ","}));
   command.add_option("--date_order", flags.date_order, "of dates such as 1/4/1999: mdy, dmy, auto")
       ->check(CLI::IsMember({"auto", "mdy", "dmy"}));
-  command.add_option("--duplicates", flags.duplicates, "equal times: error, or keep first or last")
-      ->check(CLI::IsMember({"error", "first", "last"}));
   command.add_flag("--adjust", flags.csv.adjust,
                    "prices × adjusted close / close, volume divided by it");
+}
+
+void AddDbnFlags(CLI::App& command, ImportFlags& flags) {
+  command.add_option("--interval", flags.dbn.interval,
+                     "bars to read: 1s, 1m, 1h, 1d or eod; default the only one in the files");
+  command.add_option("--publisher", flags.dbn.publisher,
+                     "publisher id, where an instrument comes from several");
+}
+
+// Of every input whose rows may be unfit.
+void AddPolicyFlags(CLI::App& command, ImportFlags& flags) {
+  command.add_option("--symbol", flags.csv.symbols, "instruments to read; default all")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command
+      .add_option("--duplicates", flags.duplicates,
+                  "equal times: error; keep first (drop) or last; segment: each begins one")
+      ->check(CLI::IsMember({"error", "first", "last", "drop", "segment"}));
+  command
+      .add_option("--missing", flags.missing,
+                  "rows without a price: error; drop; segment: drop and begin a segment")
+      ->check(CLI::IsMember({"error", "drop", "segment"}));
 }
 
 void AddDatasetFlags(CLI::App& command, ImportFlags& flags) {
@@ -139,9 +190,18 @@ void AddImport(CLI::App& app, Selected& selected) {
   import->require_subcommand(1);
   CLI::App* csv = import->add_subcommand("csv", "CSV files, plain or gzip, in order of time");
   csv->add_option("inputs", flags->inputs, "files; a later one continues the earlier")->required();
-  AddReadingFlags(*csv, *flags);
+  AddCsvFlags(*csv, *flags);
+  AddPolicyFlags(*csv, *flags);
   AddDatasetFlags(*csv, *flags);
   csv->callback([&selected, flags] { selected = [flags] { return RunImportCsv(*flags); }; });
+
+  CLI::App* dbn = import->add_subcommand(
+      "dbn", "Databento files (DBN 1 to 3, OHLCV), plain or Zstandard, in order of time");
+  dbn->add_option("inputs", flags->inputs, "files; a later one continues the earlier")->required();
+  AddDbnFlags(*dbn, *flags);
+  AddPolicyFlags(*dbn, *flags);
+  AddDatasetFlags(*dbn, *flags);
+  dbn->callback([&selected, flags] { selected = [flags] { return RunImportDbn(*flags); }; });
 }
 
 }  // namespace vixen::tool

@@ -49,6 +49,9 @@ std::string ImportText(const market::ImportReport& report, const std::string& ou
   line("bars", absl::StrCat(
                    report.bars, " in ", report.bar_segments, " segments",
                    report.gap_cuts > 0 ? absl::StrCat(", ", report.gap_cuts, " cut at gaps") : ""));
+  for (const auto& [reason, count] : report.left_out) {
+    line("left out", absl::StrCat(count, " ", reason));
+  }
   line("prices", absl::StrCat(FormatValue(report.lowest), " to ", FormatValue(report.highest)));
   line("volume", report.has_volume
                      ? absl::StrFormat("0 in %.3g %% of the bars", 100 * report.zero_volume_share)
@@ -78,6 +81,7 @@ std::string ImportJson(const market::ImportReport& report, const std::string& ou
                          {"bars", report.bars},
                          {"bar_segments", report.bar_segments},
                          {"gap_cuts", report.gap_cuts},
+                         {"left_out", report.left_out},
                          {"rows", report.rows},
                          {"segments", report.segments},
                          {"first_time", FormatUtc(report.first_time)},
