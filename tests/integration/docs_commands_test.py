@@ -55,6 +55,7 @@ def own_bars(folder):
 DOCUMENTS = [
     Document("docs/guide-quant.md", own_bars, instead=(("--minutes 10", "--minutes 0.1"),),
              files=("out/demo/report.html", "report.html")),
+    Document("docs/guide-platform.md", files=("run/weights.safetensors", "actor.log")),
 ]
 
 
