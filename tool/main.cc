@@ -23,7 +23,9 @@ constexpr std::pair<const char*, const char*> kExamples[] = {
     {"collect", "vixen collect --actor 127.0.0.1:50051 --launches 4 --summary"},
     {"audit",
      "vixen audit batches/*.safetensors --data bars.safetensors --weights out/run1/archive"},
-    {"config", "vixen config print --actor --preset recommended > actor.textproto"},
+    {"config",
+     "vixen config print --actor --preset recommended > actor.textproto\n"
+     "  vixen config check actor.textproto --data bars.safetensors"},
     {"eval",
      "vixen eval --data bars.safetensors --weights run/weights.safetensors --out eval.json"},
     {"report", "vixen report eval.json --out report.html"},

@@ -14,7 +14,9 @@
 #include "proto/config/config_check.h"
 #include "proto/config/config_file.h"
 #include "proto/config/config_flags.h"
+#include "proto/config/settings.h"
 #include "tool/command.h"
+#include "tool/config/reward_sample.h"
 #include "vixen/v1/config.pb.h"
 
 namespace vixen::tool {
@@ -63,6 +65,7 @@ absl::Status RunPrint(std::vector<std::string> arguments) {
 
 struct CheckFlags {
   std::string file;
+  std::string data;
   bool actor = false;
   bool learner = false;
 };
@@ -92,13 +95,31 @@ absl::StatusOr<Loaded> LoadEither(const CheckFlags& flags) {
                                  "); --actor or --learner says which is meant"));
 }
 
+// The rules on real bars: nothing here is a fault, but much of it explains a run that learns
+// nothing.
+absl::Status CheckOnData(const CheckFlags& flags, const Message& config) {
+  const auto* actor = dynamic_cast<const v1::ActorConfig*>(&config);
+  if (actor == nullptr) {
+    return base::UsageError(StrCat(flags.file, " is a learner's configuration, and --data ",
+                                   flags.data, " is judged by an actor's"));
+  }
+  const v1::EnvironmentSettings environment = config::EffectiveEnvironment(actor->environment());
+  const absl::StatusOr<RewardSample> sample = SampleRewards(flags.data, environment);
+  if (!sample.ok()) return base::UsageError(std::string(sample.status().message()));
+  std::cout << SampleText(*sample);
+  for (const std::string& warning : SampleWarnings(*sample, environment)) {
+    std::cout << "warning: " << warning << "\n";
+  }
+  return absl::OkStatus();
+}
+
 absl::Status RunCheck(const CheckFlags& flags) {
   VIXEN_ASSIGN_OR_RETURN(const Loaded loaded, LoadEither(flags));
   const std::vector<config::Fault> faults = config::FindFaults(*loaded.config);
   const std::string name = loaded.config->GetDescriptor()->name();
   if (faults.empty()) {
     std::cout << flags.file << ": a working " << name << "\n";
-    return absl::OkStatus();
+    return flags.data.empty() ? absl::OkStatus() : CheckOnData(flags, *loaded.config);
   }
   for (const config::Fault& fault : faults) {
     std::cout << config::FaultText(fault, loaded.origins) << "\n";
@@ -127,6 +148,10 @@ void AddConfig(CLI::App& app, Selected& selected) {
   auto flags = std::make_shared<CheckFlags>();
   check->add_option("file", flags->file, "textproto as for --config")
       ->required()
+      ->type_name("FILE");
+  check
+      ->add_option("--data", flags->data,
+                   "dataset: also predicts the share of the reward's variance by term")
       ->type_name("FILE");
   CLI::Option* actor = check->add_flag("--actor", flags->actor, "FILE is for vixen-actor");
   check->add_flag("--learner", flags->learner, "FILE is for vixen-learner")->excludes(actor);

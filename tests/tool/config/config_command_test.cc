@@ -2,12 +2,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/exit_code.h"
 #include "base/file.h"
+#include "market/dataset.h"
 #include "proto/config/command_line.h"
 #include "tests/scratch_folder.h"
 #include "tool/command.h"
@@ -125,6 +128,91 @@ TEST_F(ConfigCheckFile, NamesAMissingFileOnce) {
   const std::string fault = FaultOf({"check", scratch_.File("none")});
   EXPECT_THAT(fault, HasSubstr(scratch_.File("none") + ": No such file"));
   EXPECT_THAT(fault, Not(HasSubstr("neither")));
+}
+
+class ConfigCheckData : public ConfigCheckFile {
+ protected:
+  // A random walk whose bars move by about `move`, in segments of 1,000 bars.
+  std::string Walk(double move) {
+    constexpr uint32_t kBars = 4000;
+    std::mt19937 generator(7);
+    std::normal_distribution<double> normal(0.0, move);
+    std::vector<float> close = {100.0f};
+    for (uint32_t bar = 1; bar < kBars; ++bar) {
+      close.push_back(close.back() * static_cast<float>(std::exp(normal(generator))));
+    }
+    market::Dataset::Parts parts;
+    parts.feature_names = {"move"};
+    for (uint32_t bar = 0; bar < kBars; ++bar) {
+      const bool last = bar % 1000 == 999;
+      const float next = last ? close[bar] : close[bar + 1];
+      parts.features.push_back(std::log(next / close[bar]) / static_cast<float>(move));
+      for (const float price : {close[bar], next, next, next}) parts.targets.push_back(price);
+      parts.last.push_back(last ? 1 : 0);
+      parts.timestamp.push_back(int64_t{60'000'000'000} * bar);
+    }
+    parts.scaler.mean = {0.0};
+    parts.scaler.scale = {1.0};
+    const auto dataset = market::Dataset::Create(std::move(parts));
+    EXPECT_TRUE(dataset.ok()) << dataset.status();
+    EXPECT_TRUE((*dataset)->Write(scratch_.File("walk.safetensors")).ok());
+    return scratch_.File("walk.safetensors");
+  }
+  std::string Check(const std::string& environment, const std::string& data) {
+    const Outcome outcome =
+        RunConfig({"check", File("environment { " + environment + " }"), "--data", data});
+    EXPECT_TRUE(outcome.status.ok()) << outcome.status;
+    return outcome.printed;
+  }
+};
+
+TEST_F(ConfigCheckData, PredictsTheShareOfEachRewardTerm) {
+  const std::string printed = Check("preset: RECOMMENDED", Walk(0.001));
+  for (const char* term : {"pnl", "barrier", "risk", "diversity", "curiosity"}) {
+    EXPECT_THAT(printed, HasSubstr(term));
+  }
+  EXPECT_THAT(printed, HasSubstr("bars 0:4000 of 4,000"));
+  EXPECT_THAT(printed, Not(HasSubstr("warning")));
+}
+
+TEST_F(ConfigCheckData, TheFactorThatItAdvisesMakesProfitTheLargestShare) {
+  const std::string data = Walk(0.0005);
+  const std::string quiet = "curiosity_max: 0 barrier_bonus: 0 ";
+  const std::string before = Check(quiet, data);
+  ASSERT_THAT(before, HasSubstr("or lower risk_scale"));
+  double factor = 0;
+  size_t at = 0;
+  while ((at = before.find("pnl_scale above ", at)) != std::string::npos) {
+    at += std::string("pnl_scale above ").size();
+    factor = std::max(factor, std::stod(before.substr(at)));
+  }
+  ASSERT_GT(factor, 1.0) << before;
+  EXPECT_THAT(Check(quiet + "pnl_scale: " + std::to_string(1.1 * factor), data),
+              Not(HasSubstr("would be learned first")));
+  EXPECT_THAT(Check(quiet + "pnl_scale: " + std::to_string(0.5 * factor), data),
+              HasSubstr("would be learned first"));
+}
+
+TEST_F(ConfigCheckData, NamesACuriosityThatWouldDrownTheProfit) {
+  EXPECT_THAT(Check("curiosity_max: 0.1", Walk(0.001)), HasSubstr("lower curiosity_max"));
+}
+
+TEST_F(ConfigCheckData, NamesBarriersThatAreNeverReachedOrReachedAtOnce) {
+  const std::string data = Walk(0.001);
+  EXPECT_THAT(Check("preset: RECOMMENDED profit_target_bps: 9000 stop_loss_bps: 9000", data),
+              HasSubstr("profit_target_bps 9000 and stop_loss_bps 9000 were never reached"));
+  EXPECT_THAT(Check("preset: RECOMMENDED profit_target_bps: 1 stop_loss_bps: 1", data),
+              HasSubstr("single bars move further than profit_target_bps 1 or stop_loss_bps 1"));
+}
+
+TEST_F(ConfigCheckData, RefusesWhatItCannotJudge) {
+  const std::string data = Walk(0.001);
+  EXPECT_THAT(FaultOf({"check", File("trainer { batch_size: 5 }"), "--data", data}),
+              HasSubstr("learner's configuration"));
+  EXPECT_THAT(FaultOf({"check", File("environment { begin: 99999 }"), "--data", data}),
+              HasSubstr("begin = 99999"));
+  EXPECT_THAT(FaultOf({"check", File("environment { }"), "--data", scratch_.File("none")}),
+              HasSubstr("No such file"));
 }
 
 TEST_F(ConfigCheckFile, WantsOneOfActorAndLearner) {
