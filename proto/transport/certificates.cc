@@ -5,10 +5,13 @@
 #include <spdlog/spdlog.h>
 
 #include <chrono>
+#include <condition_variable>
+#include <cstdlib>
 #include <map>
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "base/status_macros.h"
 
@@ -17,6 +20,30 @@ namespace {
 
 constexpr std::chrono::seconds kPeriod(1);
 constexpr unsigned kProviderPeriodSeconds = 1;
+
+// The watching threads end at exit before what they use: OpenSSL and the log have ends of their own
+// there, and a look in between would find good files broken and tell it to a log that is gone.
+struct Watchers {
+  std::mutex mutex;
+  std::condition_variable ending;
+  bool exiting = false;
+  std::vector<std::thread> threads;
+
+  static Watchers& All() {
+    static auto& all = *new Watchers();
+    return all;
+  }
+
+  static void End() {
+    Watchers& all = All();
+    {
+      std::lock_guard lock(all.mutex);
+      all.exiting = true;
+    }
+    all.ending.notify_all();
+    for (std::thread& thread : all.threads) thread.join();
+  }
+};
 
 }  // namespace
 
@@ -36,7 +63,10 @@ absl::StatusOr<Certificates*> Certificates::Open(const v1::TlsSettings& tls) {
   const std::string authorities_path = tls.tls_ca().empty() ? "" : made->authorities_.path();
   made->provider_ = std::make_shared<grpc::experimental::FileWatcherCertificateProvider>(
       identity_path, identity_path, authorities_path, kProviderPeriodSeconds);
-  std::thread([certificates = made.get()] { certificates->Watch(); }).detach();
+  Watchers& watchers = Watchers::All();
+  // What is registered last ends first; both of what a look uses have begun by now.
+  if (watchers.threads.empty() && spdlog::default_logger() != nullptr) std::atexit(Watchers::End);
+  watchers.threads.emplace_back([certificates = made.get()] { certificates->Watch(); });
   return (open[name] = std::move(made)).get();
 }
 
@@ -58,9 +88,12 @@ absl::Status Certificates::Publish(Pem pem) {
 }
 
 void Certificates::Watch() {
-  while (true) {
-    std::this_thread::sleep_for(kPeriod);
+  Watchers& watchers = Watchers::All();
+  std::unique_lock lock(watchers.mutex);
+  while (!watchers.ending.wait_for(lock, kPeriod, [&] { return watchers.exiting; })) {
+    lock.unlock();
     Look();
+    lock.lock();
   }
 }
 

@@ -44,7 +44,7 @@ class Certificates {
   Certificates(const v1::TlsSettings& tls, MemoryFile identity, MemoryFile authorities);
   // Makes `pem` the set in use; on failure it counts as never seen, and is tried again.
   absl::Status Publish(Pem pem);
-  [[noreturn]] void Watch();
+  void Watch();  // until the process exits
   void Look();
 
   const v1::TlsSettings tls_;

@@ -80,5 +80,31 @@ TEST(Certificates, ASetThatCouldNotBePublishedIsTriedAgain) {
   EXPECT_EQ((*certificates)->state().failures, 1u);
 }
 
+// What a slow end looks like: LibTorch takes half a second for its own part of exit().
+Certificates* watched = nullptr;
+void LingerAndCount() {
+  const auto until = Clock::now() + std::chrono::milliseconds(2500);
+  while (Clock::now() < until && watched->state().failures == 0) std::this_thread::yield();
+  std::_Exit(watched->state().failures == 0 ? 0 : 3);
+}
+
+TEST(CertificatesDeathTest, NobodyLooksAtTheFilesAnyMoreWhileTheProcessExits) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  vixen::testing::ScratchFolder folder;
+  MakeCertificates(folder.path());
+  const auto open_and_exit = [&] {
+    v1::TlsSettings tls;
+    tls.set_tls_certificate(folder.File("actor.pem"));
+    tls.set_tls_key(folder.File("actor.key"));
+    tls.set_tls_ca(folder.File("ca.pem"));
+    std::atexit(LingerAndCount);  // registered before OpenSSL's own end, so it runs after that
+    const auto certificates = Certificates::Open(tls);
+    if (!certificates.ok()) std::_Exit(4);
+    watched = *certificates;
+    std::exit(5);
+  };
+  EXPECT_EXIT(open_and_exit(), ::testing::ExitedWithCode(0), "");
+}
+
 }  // namespace
 }  // namespace vixen::transport
