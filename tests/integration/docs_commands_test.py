@@ -52,9 +52,20 @@ def own_bars(folder):
             time += 3600
 
 
+def own_environment(folder):
+    """A copy of this interpreter's virtual environment as the reader's `venv`."""
+    if sys.prefix == sys.base_prefix:
+        raise unittest.SkipTest(f"{sys.executable} is in no virtual environment; scripts/python_env.sh makes one")
+    shutil.copytree(sys.prefix, folder / "venv", symlinks=True)
+
+
 DOCUMENTS = [
     Document("docs/guide-quant.md", own_bars, instead=(("--minutes 10", "--minutes 0.1"),),
              files=("out/demo/report.html", "report.html")),
+    Document("docs/guide-ml.md", own_environment,
+             instead=(("python3 -m venv venv", "test -x venv/bin/python3"),  # with what pip would fetch in it
+                      ("pip install './python[offline]'", "pip install -q --no-deps --no-index --no-build-isolation ./python")),
+             files=("sets/b2-random-v0/data/main_data.hdf5", "recorded", "mine.textproto")),
     Document("docs/guide-platform.md", files=("run/weights.safetensors", "actor.log")),
 ]
 

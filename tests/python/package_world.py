@@ -30,13 +30,7 @@ def free_port():
 
 
 def random_tensors(architecture, kind="online", seed=1):
-    rng = np.random.default_rng(seed)
-    tensors = {}
-    for name, (outputs, inputs) in weights.layers(architecture, kind).items():
-        bound = inputs ** -0.5
-        tensors[name + ".weight"] = rng.uniform(-bound, bound, (outputs, inputs)).astype(np.float32)
-        tensors[name + ".bias"] = rng.uniform(-bound, bound, outputs).astype(np.float32)
-    return tensors
+    return weights.initial(architecture, kind, seed)
 
 
 class World:

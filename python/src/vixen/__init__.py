@@ -11,6 +11,7 @@
 
 vixen.aio is the same for asyncio. docs/guide-ml.md walks through it.
 """
+from . import weights
 from .batch import BARRIERS, TERMS, Batch
 from .client import Actor, connect
 from .connection import Tls
@@ -21,4 +22,4 @@ from .stream import BatchStream
 
 __version__ = "0.1.0"
 __all__ = ["BARRIERS", "TERMS", "Actor", "ActorError", "ActorUnavailable", "Batch", "BatchStream",
-           "ConfigurationError", "DataError", "Dataset", "Policy", "Tls", "VixenError", "WeightsError", "connect"]
+           "ConfigurationError", "DataError", "Dataset", "Policy", "Tls", "VixenError", "WeightsError", "connect", "weights"]

@@ -33,6 +33,17 @@ def layers(architecture: Any, kind: str) -> dict[str, tuple[int, int]]:
             "advantage_layers.0": (a.advantage_hidden, a.hidden2), "advantage_layers.1": (ACTIONS, a.advantage_hidden)}
 
 
+def initial(architecture: Any, kind: str, seed: int = 0) -> dict[str, np.ndarray]:
+    """Fresh float32 tensors, uniform in ±1/√inputs as torch.nn.Linear begins."""
+    rng = np.random.default_rng(seed)
+    tensors = {}
+    for name, (outputs, inputs) in layers(architecture, kind).items():
+        bound = inputs ** -0.5
+        tensors[name + ".weight"] = rng.uniform(-bound, bound, (outputs, inputs)).astype(np.float32)
+        tensors[name + ".bias"] = rng.uniform(-bound, bound, outputs).astype(np.float32)
+    return tensors
+
+
 def _array(name: str, values: Any) -> np.ndarray:
     if hasattr(values, "detach"):  # a torch tensor, on any device
         values = values.detach().to("cpu")
