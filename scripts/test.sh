@@ -23,7 +23,9 @@ lap "Release build"
 "$VIXEN_ROOT/scripts/build.sh" release all
 lap "Tests"
 cd "$VIXEN_ROOT"
-cmake --preset release -DVIXEN_PYTHON="$(scripts/python_env.sh)" -DVIXEN_DEPLOY_PYTHON="$(scripts/python_env.sh deploy)" >/dev/null
+# Without the package the comparison with it is skipped and says so.
+metrics_python=$(scripts/python_env.sh metrics || true)
+cmake --preset release -DVIXEN_METRICS_PYTHON="$metrics_python" -DVIXEN_PYTHON="$(scripts/python_env.sh)" -DVIXEN_DEPLOY_PYTHON="$(scripts/python_env.sh deploy)" >/dev/null
 ctest --preset release
 if [ $quick = no ]; then
   lap "clang-tidy"

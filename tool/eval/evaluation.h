@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,25 +16,17 @@
 #include "kernels/batch/statistics.h"
 #include "kernels/env/settings.h"
 #include "tool/eval/annualisation.h"
+#include "tool/eval/book_run.h"
+#include "tool/eval/bootstrap.h"
 #include "tool/eval/metrics.h"
+#include "tool/eval/moving_average.h"
+#include "tool/eval/policy_runner.h"
 #include "tool/eval/random_timing.h"
 #include "tool/eval/trades.h"
 
 namespace vixen::tool {
 
-inline constexpr int kEvaluationFormatVersion = 1;
-
-// Bars [begin, end) of one segment inside the range, traded as one episode.
-struct EvaluationPart {
-  uint64_t begin = 0;
-  uint64_t end = 0;
-  uint64_t first_step = 0;
-  uint64_t steps = 0;      // end − begin − 1 unless ruin ended it
-  int64_t begin_time = 0;  // ns UTC, of bar `begin`
-  double begin_price = 0;
-  double capital = 0;  // of the chained curve at its start
-  bool ended_by_ruin = false;
-};
+inline constexpr int kEvaluationFormatVersion = 2;
 
 // One entry a step, parts one after another. `time` and `close` are those of the bar that the step
 // is marked at.
@@ -44,6 +37,35 @@ struct EvaluationSeries {
   std::vector<double> exposure;  // signed share of E_{i−1}
   std::vector<double> equity;
   std::vector<double> buy_and_hold;
+  std::vector<double> moving_average;
+};
+
+// The same policy with every fee, the spread and borrowing multiplied, run again: it decides anew
+// on what it then has.
+struct CostScale {
+  double scale = 1;
+  Metrics metrics;
+};
+
+// One run of an ε-policy.
+struct EvaluationSeed {
+  uint64_t seed = 0;
+  Metrics metrics;
+};
+
+// One of the stretches of a walk-forward evaluation; it begins flat, with the curve's capital.
+struct EvaluationFold {
+  uint64_t begin = 0;  // bars; the next fold begins at this one's last bar
+  uint64_t end = 0;
+  int64_t begin_time = 0;  // ns UTC
+  int64_t end_time = 0;
+  uint64_t first_step = 0;
+  uint64_t steps = 0;
+  std::string weights;
+  uint64_t online_version = 0;
+  std::optional<uint64_t> trained_to;  // bar after the last that its policy was trained on
+  Metrics policy;
+  Metrics buy_and_hold;
 };
 
 struct EvaluationIdentity {
@@ -76,15 +98,26 @@ struct Evaluation {
   Annualisation annualisation;
   std::vector<std::pair<std::string, std::string>> settings;  // name, value as text
   std::string settings_origin;                                // in words
+  double epsilon = 0;                                         // of the policy: 0 is greedy
   std::vector<EvaluationPart> parts;
-  Metrics policy;
+  Metrics policy;  // of the first seed's run
   Metrics buy_and_hold;
   Metrics flat;
+  Metrics moving_average;
+  MovingAverageRule moving_average_rule;
+  Metrics random;  // the run with the median total return of random timing
+  Bootstrap bootstrap;
+  std::vector<CostScale> cost_scales;  // ascending, with 1
+  std::vector<EvaluationSeed> seeds;   // ≥ 1; greedy: one
+  std::vector<EvaluationFold> folds;   // empty: not walk-forward
+  bool fold_weights = false;           // a policy a fold, not one on all
   std::vector<Trade> trades;
   EvaluationSeries series;
   // Of the evaluated steps only; episode figures count the parts.
   kernels::LaunchStatistics statistics;
   std::array<uint64_t, kernels::kActions> action{};
+  std::array<Outcome, kernels::kExposures> by_exposure{};
+  std::array<Outcome, 4> by_barrier{};              // none, profit, stop, time
   std::optional<double> reward_equity_correlation;  // cumulated reward with log equity
   RandomTiming random_timing;
   double largest_equity_difference = 0;  // float64 books against the kernel's float32, relative
@@ -97,6 +130,23 @@ struct Evaluation {
 std::array<double, kernels::kRewardTerms> RewardVarianceShares(
     const kernels::LaunchStatistics& statistics);
 const std::array<const char*, kernels::kRewardTerms>& RewardTermNames();
+
+// Mean, sample deviation, least and most of one metric over folds or seeds that have it.
+struct Spread {
+  uint64_t count = 0;
+  double mean = 0;
+  double deviation = 0;  // 0 for one value
+  double least = 0;
+  double most = 0;
+  uint64_t above_zero = 0;
+};
+Spread SpreadOf(std::span<const Metrics* const> runs, MetricId id);
+
+// Policy's total return − buy-and-hold's > 0.
+bool BeatsBuyAndHold(const EvaluationFold& fold);
+
+const std::array<const char*, 4>& BarrierNames();
+const std::array<const char*, kernels::kExposures>& ExposureNames();
 
 // The file's text, and back; without series, trades and parts where only the summary is asked for.
 // ParseEvaluation answers INVALID_ARGUMENT naming `source` and the

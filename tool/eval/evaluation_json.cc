@@ -1,171 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
-#include <nlohmann/json.hpp>
-#include <type_traits>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "tool/eval/evaluation.h"
+#include "tool/eval/evaluation_fields.h"
+#include "tool/eval/json_fields.h"
 
 namespace vixen::tool {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr char kFormat[] = "vixen evaluation";
-
-// Writes into or reads from a JSON object with one description of the fields for both ways. Reading
-// remembers the first fault.
-class Fields {
- public:
-  static Fields Writing(Json& object) { return Fields(object, false); }
-  static Fields Reading(const Json& object) { return Fields(const_cast<Json&>(object), true); }
-
-  template <typename T>
-  void operator()(const char* key, T& value) {
-    if (!reading_) {
-      object_[key] = value;
-      return;
-    }
-    const auto found = object_.find(key);
-    if (found == object_.end()) return Fault(key, "is missing");
-    if constexpr (std::is_same_v<T, double>) {
-      if (!found->is_number()) return Fault(key, "is not a number");
-    } else if constexpr (std::is_same_v<T, bool>) {
-      if (!found->is_boolean()) return Fault(key, "is not true or false");
-    } else if constexpr (std::is_integral_v<T>) {
-      if (!found->is_number_integer()) return Fault(key, "is not an integer");
-    }
-    value = found->template get<T>();
-  }
-
-  template <typename T>
-  void operator()(const char* key, std::optional<T>& value) {
-    if (!reading_) {
-      object_[key] = value ? Json(*value) : Json(nullptr);
-      return;
-    }
-    const auto found = object_.find(key);
-    if (found == object_.end() || found->is_null()) return;
-    value = found->template get<T>();
-  }
-
-  template <typename T, size_t kSize>
-  void Array(const char* key, T (&values)[kSize]) {
-    std::array<T, kSize> copy;
-    std::copy(std::begin(values), std::end(values), copy.begin());
-    (*this)(key, copy);
-    std::copy(copy.begin(), copy.end(), std::begin(values));
-  }
-
-  void Fault(const char* key, const char* what) {
-    if (fault_.empty()) fault_ = absl::StrCat(key, " ", what);
-  }
-  const std::string& fault() const { return fault_; }
-
- private:
-  Fields(Json& object, bool reading) : object_(object), reading_(reading) {}
-  Json& object_;
-  bool reading_;
-  std::string fault_;
-};
-
-void Visit(Fields& f, EvaluationIdentity& v) {
-  f("software_version", v.software_version);
-  f("dataset", v.dataset_path);
-  f("dataset_fingerprint", v.dataset_fingerprint);
-  f("dataset_source", v.dataset_source);
-  f("dataset_bars", v.dataset_bars);
-  f("dataset_segments", v.dataset_segments);
-  f("train_rows", v.train_rows);
-  f("scaler_fingerprint", v.scaler_fingerprint);
-  f("weights", v.weights_path);
-  f("policy", v.policy);
-  f("architecture", v.architecture);
-  f("online_version", v.online_version);
-  f("target_version", v.target_version);
-  f("curiosity_version", v.curiosity_version);
-  f("training_step", v.training_step);
-  f("precision", v.precision);
-  f("device", v.device);
-}
-
-void Visit(Fields& f, Annualisation& v) {
-  f("steps_a_year", v.steps_a_year);
-  f("how", v.how);
-  f("bar_seconds", v.bar_seconds);
-  f("years", v.years);
-}
-
-void Visit(Fields& f, EvaluationPart& v) {
-  f("begin", v.begin);
-  f("end", v.end);
-  f("first_step", v.first_step);
-  f("steps", v.steps);
-  f("begin_time", v.begin_time);
-  f("begin_price", v.begin_price);
-  f("capital", v.capital);
-  f("ended_by_ruin", v.ended_by_ruin);
-}
-
-void Visit(Fields& f, Trade& v) {
-  f("entry_step", v.entry_step);
-  f("exit_step", v.exit_step);
-  f("entry_time", v.entry_time);
-  f("exit_time", v.exit_time);
-  f("units", v.units);
-  f("last_units", v.last_units);
-  f("entry_price", v.entry_price);
-  f("exit_price", v.exit_price);
-  f("bars", v.bars);
-  f("resizes", v.resizes);
-  f("profit", v.profit);
-  f("costs", v.costs);
-  f("open", v.open);
-}
-
-void Visit(Fields& f, kernels::LaunchStatistics& v) {
-  f.Array("reward_term_sum", v.term_sum);
-  f.Array("reward_term_sum_squares", v.term_sum_squares);
-  f("steps", v.valid_rows);
-  f("explored", v.explored);
-  f.Array("exposure_class", v.exposure_class);
-  f.Array("barrier_result", v.barrier_result);
-  f("terminated", v.terminated);
-  f("truncated", v.truncated);
-  f("trades", v.trades);
-  f("td_sum", v.td_sum);
-  f("td_max", v.td_max);
-}
-
-void Visit(Fields& f, RandomTiming& v) {
-  f("shifts", v.shifts);
-  f("as_good", v.as_good);
-  f("mean_return", v.mean_return);
-  f("shifted_mean_return", v.shifted_mean_return);
-}
-
-void Visit(Fields& f, EvaluationSeries& v) {
-  f("time", v.time);
-  f("close", v.close);
-  f("position", v.position);
-  f("exposure", v.exposure);
-  f("equity", v.equity);
-  f("buy_and_hold", v.buy_and_hold);
-}
-
-void VisitTop(Fields& f, Evaluation& v) {
-  f("begin", v.begin);
-  f("end", v.end);
-  f("initial_capital", v.initial_capital);
-  f("calendar", v.calendar);
-  f("risk_free", v.risk_free);
-  f("settings_origin", v.settings_origin);
-  f("action_counts", v.action);
-  f("reward_equity_correlation", v.reward_equity_correlation);
-  f("largest_equity_difference", v.largest_equity_difference);
-  f("warnings", v.warnings);
-}
 
 template <typename T>
 Json ToJson(const T& value) {
@@ -191,24 +36,32 @@ absl::Status FromJson(const Json& top, const char* key, T& value) {
 
 // Numbers and nulls under "metrics", the nulls' reasons under "reasons": a reader finds plain
 // numbers.
-void WriteMetrics(const char* name, const Metrics& metrics, Json& top) {
+struct MetricsJson {
   Json values = Json::object();
   Json reasons = Json::object();
+};
+
+MetricsJson ToMetricsJson(const Metrics& metrics) {
+  MetricsJson json;
   for (const MetricSpec& spec : MetricSpecs()) {
     const std::string key(spec.key);
     const Metric& metric = metrics[spec.id];
-    values[key] = metric.value ? Json(*metric.value) : Json(nullptr);
-    if (!metric.value) reasons[key] = metric.reason;
+    json.values[key] = metric.value ? Json(*metric.value) : Json(nullptr);
+    if (!metric.value) json.reasons[key] = metric.reason;
   }
-  values["drawdown_recovered"] = metrics.recovered;
-  values["ruined"] = metrics.ruined;
-  top["metrics"][name] = std::move(values);
-  top["reasons"][name] = std::move(reasons);
+  json.values["drawdown_recovered"] = metrics.recovered;
+  json.values["ruined"] = metrics.ruined;
+  return json;
 }
 
-absl::Status ReadMetrics(const char* name, const Json& top, Metrics& metrics) {
-  const Json& values = top.at("metrics").at(name);
-  const Json& reasons = top.at("reasons").at(name);
+void WriteMetrics(const char* name, const Metrics& metrics, Json& top) {
+  MetricsJson json = ToMetricsJson(metrics);
+  top["metrics"][name] = std::move(json.values);
+  top["reasons"][name] = std::move(json.reasons);
+}
+
+absl::Status ReadMetrics(const std::string& name, const Json& values, const Json& reasons,
+                         Metrics& metrics) {
   for (const MetricSpec& spec : MetricSpecs()) {
     const std::string key(spec.key);
     const Json& value = values.at(key);
@@ -217,11 +70,123 @@ absl::Status ReadMetrics(const char* name, const Json& top, Metrics& metrics) {
     } else if (value.is_null()) {
       metrics[spec.id].reason = reasons.value(key, "");
     } else {
-      return absl::InvalidArgumentError(absl::StrCat("metrics.", name, ".", key, " is no number"));
+      return absl::InvalidArgumentError(absl::StrCat(name, ".", key, " is no number"));
     }
   }
   metrics.recovered = values.at("drawdown_recovered").get<bool>();
   metrics.ruined = values.at("ruined").get<bool>();
+  return absl::OkStatus();
+}
+
+absl::Status ReadMetrics(const char* name, const Json& top, Metrics& metrics) {
+  return ReadMetrics(absl::StrCat("metrics.", name), top.at("metrics").at(name),
+                     top.at("reasons").at(name), metrics);
+}
+
+// An array of objects with metrics of their own; `more` names further metrics beside "metrics".
+template <typename T>
+Json ManyToJson(const std::vector<T>& values, Metrics T::*own, Metrics T::*hold = nullptr) {
+  Json array = Json::array();
+  for (const T& value : values) {
+    Json object = ToJson(value);
+    MetricsJson metrics = ToMetricsJson(value.*own);
+    object["metrics"] = std::move(metrics.values);
+    object["reasons"] = std::move(metrics.reasons);
+    if (hold != nullptr) {
+      MetricsJson of_hold = ToMetricsJson(value.*hold);
+      object["buy_and_hold"] = std::move(of_hold.values);
+      object["buy_and_hold_reasons"] = std::move(of_hold.reasons);
+    }
+    array.push_back(std::move(object));
+  }
+  return array;
+}
+
+template <typename T>
+absl::Status ManyFromJson(const Json& top, const char* key, std::vector<T>& values, Metrics T::*own,
+                          Metrics T::*hold = nullptr) {
+  for (const Json& object : top.at(key)) {
+    Fields fields = Fields::Reading(object);
+    T& value = values.emplace_back();
+    Visit(fields, value);
+    if (!fields.fault().empty()) {
+      return absl::InvalidArgumentError(absl::StrCat(key, ": ", fields.fault()));
+    }
+    VIXEN_RETURN_IF_ERROR(ReadMetrics(key, object.at("metrics"), object.at("reasons"), value.*own));
+    if (hold == nullptr) continue;
+    VIXEN_RETURN_IF_ERROR(ReadMetrics(key, object.at("buy_and_hold"),
+                                      object.at("buy_and_hold_reasons"), value.*hold));
+  }
+  return absl::OkStatus();
+}
+
+// {"sharpe": {"mean": …}} over folds or seeds, for programs that read the file.
+template <typename T>
+Json SpreadsOf(const std::vector<T>& values, Metrics T::*own) {
+  std::vector<const Metrics*> metrics;
+  for (const T& value : values) metrics.push_back(&(value.*own));
+  Json object = Json::object();
+  for (const MetricSpec& spec : MetricSpecs()) {
+    const Spread spread = SpreadOf(metrics, spec.id);
+    if (spread.count == 0) continue;
+    object[std::string(spec.key)] = {
+        {"count", spread.count}, {"mean", spread.mean}, {"deviation", spread.deviation},
+        {"least", spread.least}, {"most", spread.most}, {"above_zero", spread.above_zero}};
+  }
+  return object;
+}
+
+Json IntervalsToJson(const Intervals& intervals) {
+  Json object = Json::object();
+  for (size_t i = 0; i < intervals.size(); ++i) {
+    const std::string key(MetricSpecs()[static_cast<size_t>(kIntervalMetrics[i])].key);
+    object[key] = intervals[i] ? Json({intervals[i]->low, intervals[i]->high}) : Json(nullptr);
+  }
+  return object;
+}
+
+void IntervalsFromJson(const Json& object, Intervals& intervals) {
+  for (size_t i = 0; i < intervals.size(); ++i) {
+    const std::string key(MetricSpecs()[static_cast<size_t>(kIntervalMetrics[i])].key);
+    const Json& value = object.at(key);
+    if (!value.is_null()) intervals[i] = Interval{value.at(0), value.at(1)};
+  }
+}
+
+Json BootstrapToJson(const Bootstrap& bootstrap) {
+  Json object = ToJson(bootstrap);
+  object["method"] = "stationary bootstrap, percentile intervals";
+  object["policy"] = IntervalsToJson(bootstrap.policy);
+  object["buy_and_hold"] = IntervalsToJson(bootstrap.buy_and_hold);
+  object["difference"] = IntervalsToJson(bootstrap.difference);
+  return object;
+}
+
+absl::Status BootstrapFromJson(const Json& top, Bootstrap& bootstrap) {
+  VIXEN_RETURN_IF_ERROR(FromJson(top, "intervals", bootstrap));
+  const Json& object = top.at("intervals");
+  IntervalsFromJson(object.at("policy"), bootstrap.policy);
+  IntervalsFromJson(object.at("buy_and_hold"), bootstrap.buy_and_hold);
+  IntervalsFromJson(object.at("difference"), bootstrap.difference);
+  return absl::OkStatus();
+}
+
+template <size_t kSize>
+Json OutcomesToJson(const std::array<Outcome, kSize>& outcomes,
+                    const std::array<const char*, kSize>& names) {
+  Json object = Json::object();
+  for (size_t i = 0; i < kSize; ++i) object[names[i]] = ToJson(outcomes[i]);
+  return object;
+}
+
+template <size_t kSize>
+absl::Status OutcomesFromJson(const Json& top, const char* key,
+                              const std::array<const char*, kSize>& names,
+                              std::array<Outcome, kSize>& outcomes) {
+  const Json& object = top.at(key);
+  for (size_t i = 0; i < kSize; ++i) {
+    VIXEN_RETURN_IF_ERROR(FromJson(object, names[i], outcomes[i]));
+  }
   return absl::OkStatus();
 }
 
@@ -233,7 +198,8 @@ absl::Status CheckSeries(const EvaluationSeries& series) {
       {"position", &series.position},
       {"exposure", &series.exposure},
       {"equity", &series.equity},
-      {"buy_and_hold", &series.buy_and_hold}};
+      {"buy_and_hold", &series.buy_and_hold},
+      {"moving_average", &series.moving_average}};
   for (const auto& [name, values] : columns) {
     if (values->size() != n) {
       return absl::InvalidArgumentError(
@@ -298,6 +264,18 @@ absl::Status ReadTop(const Json& top, Evaluation& evaluation) {
   VIXEN_RETURN_IF_ERROR(ReadMetrics("policy", top, evaluation.policy));
   VIXEN_RETURN_IF_ERROR(ReadMetrics("buy_and_hold", top, evaluation.buy_and_hold));
   VIXEN_RETURN_IF_ERROR(ReadMetrics("flat", top, evaluation.flat));
+  VIXEN_RETURN_IF_ERROR(ReadMetrics("moving_average", top, evaluation.moving_average));
+  VIXEN_RETURN_IF_ERROR(ReadMetrics("random", top, evaluation.random));
+  VIXEN_RETURN_IF_ERROR(FromJson(top, "moving_average_rule", evaluation.moving_average_rule));
+  VIXEN_RETURN_IF_ERROR(BootstrapFromJson(top, evaluation.bootstrap));
+  VIXEN_RETURN_IF_ERROR(
+      ManyFromJson(top, "cost_sensitivity", evaluation.cost_scales, &CostScale::metrics));
+  VIXEN_RETURN_IF_ERROR(ManyFromJson(top, "seeds", evaluation.seeds, &EvaluationSeed::metrics));
+  VIXEN_RETURN_IF_ERROR(ManyFromJson(top, "folds", evaluation.folds, &EvaluationFold::policy,
+                                     &EvaluationFold::buy_and_hold));
+  VIXEN_RETURN_IF_ERROR(
+      OutcomesFromJson(top, "by_exposure", ExposureNames(), evaluation.by_exposure));
+  VIXEN_RETURN_IF_ERROR(OutcomesFromJson(top, "by_barrier", BarrierNames(), evaluation.by_barrier));
   VIXEN_RETURN_IF_ERROR(CheckSeries(evaluation.series));
   return CheckParts(evaluation);
 }
@@ -317,6 +295,18 @@ std::string EvaluationToJson(const Evaluation& evaluation, bool summary_only) {
   WriteMetrics("policy", evaluation.policy, top);
   WriteMetrics("buy_and_hold", evaluation.buy_and_hold, top);
   WriteMetrics("flat", evaluation.flat, top);
+  WriteMetrics("moving_average", evaluation.moving_average, top);
+  WriteMetrics("random", evaluation.random, top);
+  top["moving_average_rule"] = ToJson(evaluation.moving_average_rule);
+  top["intervals"] = BootstrapToJson(evaluation.bootstrap);
+  top["cost_sensitivity"] = ManyToJson(evaluation.cost_scales, &CostScale::metrics);
+  top["seeds"] = ManyToJson(evaluation.seeds, &EvaluationSeed::metrics);
+  top["seed_summary"] = SpreadsOf(evaluation.seeds, &EvaluationSeed::metrics);
+  top["folds"] =
+      ManyToJson(evaluation.folds, &EvaluationFold::policy, &EvaluationFold::buy_and_hold);
+  top["fold_summary"] = SpreadsOf(evaluation.folds, &EvaluationFold::policy);
+  top["by_exposure"] = OutcomesToJson(evaluation.by_exposure, ExposureNames());
+  top["by_barrier"] = OutcomesToJson(evaluation.by_barrier, BarrierNames());
   top["counts"] = ToJson(evaluation.statistics);
   const auto shares = RewardVarianceShares(evaluation.statistics);
   for (size_t i = 0; i < shares.size(); ++i) {
@@ -347,29 +337,6 @@ absl::StatusOr<Evaluation> ParseEvaluation(const std::string& text, const std::s
     return absl::InvalidArgumentError(absl::StrCat(source, ": ", status.message()));
   }
   return evaluation;
-}
-
-std::array<double, kernels::kRewardTerms> RewardVarianceShares(
-    const kernels::LaunchStatistics& statistics) {
-  std::array<double, kernels::kRewardTerms> variance{};
-  const auto n = static_cast<double>(statistics.valid_rows);
-  double sum = 0;
-  for (size_t i = 0; i < variance.size(); ++i) {
-    if (n == 0) break;
-    const double mean = statistics.term_sum[i] / n;
-    variance[i] = std::max(statistics.term_sum_squares[i] / n - mean * mean, 0.0);
-    sum += variance[i];
-  }
-  if (sum > 0) {
-    for (double& value : variance) value /= sum;
-  }
-  return variance;
-}
-
-const std::array<const char*, kernels::kRewardTerms>& RewardTermNames() {
-  static constexpr std::array<const char*, kernels::kRewardTerms> kNames = {
-      "pnl", "barrier", "risk", "diversity", "curiosity"};
-  return kNames;
 }
 
 }  // namespace vixen::tool

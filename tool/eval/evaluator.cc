@@ -3,142 +3,113 @@
 
 #include <algorithm>
 #include <cmath>
+#include <future>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "kernels/collect/collector.h"
 #include "kernels/env/rules.h"
-#include "tool/eval/part_replay.h"
+#include "tool/eval/folds.h"
 #include "tool/eval/warnings.h"
+#include "tool/format.h"
 
 namespace vixen::tool {
 namespace {
 
-constexpr uint64_t kMostLaunchSteps = 65'536;
 constexpr int kMarketNormal = 1;  // style of a plain market order
 
-kernels::EnvSettings ForEvaluation(kernels::EnvSettings settings, bool has_curiosity) {
-  settings.on_barrier = kernels::OnBarrier::kRelabel;
-  settings.carry_over = true;
-  settings.recycle = true;
-  settings.max_episode_steps = 0;
-  if (!has_curiosity) settings.curiosity_max = 0;
-  return settings;
-}
+// What every run of one evaluation shares.
+struct Plan {
+  const EvaluatorOptions& options;
+  std::vector<PlannedPart> parts;
+  std::span<const kernels::PolicyWeights> weights;
+  kernels::EnvSettings settings;
+  Annualisation annualisation;
 
-// Runs parts through an executor of one slot. Parts of the same length share one.
-class PartRunner {
- public:
-  PartRunner(const EvaluatorOptions& options, const kernels::EnvSettings& settings)
-      : options_(options), settings_(settings) {}
-
-  const kernels::CollectorInfo* info() const { return collector_ ? &collector_->info() : nullptr; }
-
-  // Calls `take(batch, row)` for each row of the part until its end or ruin; true when ruined.
-  template <typename Take>
-  absl::StatusOr<bool> Run(market::BarRange part, std::span<const uint8_t> scripted, Take take) {
-    const uint64_t steps = part.end - part.begin - 1;
-    VIXEN_RETURN_IF_ERROR(Prepare(part, std::min(steps, kMostLaunchSteps)));
-    const uint32_t rng = 0;
-    const auto start = static_cast<uint32_t>(part.begin);
-    std::vector<uint8_t> actions;
-    for (uint64_t done = 0, launch = 0; done < steps; ++launch) {
-      kernels::LaunchRequest request{.seed = 0, .launch = launch};
-      if (launch == 0) {
-        request.inputs.rng = std::span(&rng, 1);
-        request.inputs.starts = std::span(&start, 1);
-      }
-      if (!scripted.empty()) {
-        const auto chunk =
-            scripted.subspan(done, std::min<uint64_t>(batch_->steps(), steps - done));
-        actions.assign(chunk.begin(), chunk.end());
-        actions.resize(batch_->steps(), settings_.actions[0]);
-        request.inputs.actions = actions;
-      }
-      VIXEN_RETURN_IF_ERROR(collector_->Launch(request, *batch_));
-      VIXEN_RETURN_IF_ERROR(collector_->Wait(*batch_));
-      const kernels::BatchView rows = batch_->view();
-      for (size_t row = 0; row < batch_->rows(); ++row, ++done) {
-        VIXEN_RETURN_IF_ERROR(take(rows, row));
-        if (rows.flags[row] & kernels::kFlagTerminated) return true;
-        if (rows.flags[row] & kernels::kFlagTruncated) return false;
-      }
-    }
-    return absl::InternalError(
-        absl::StrCat("bars ", part.begin, " to ", part.end,
-                     ": the executor did not end the episode at the last bar"));
+  const market::Dataset& dataset() const { return *options.dataset; }
+  Metrics MetricsOf(const BookRun& run) const {
+    return ComputeMetrics(settings.initial_capital, run.steps, run.trades,
+                          annualisation.steps_a_year, options.risk_free);
   }
-
- private:
-  // The range of the executor is the part, so that its last bar ends the episode.
-  absl::Status Prepare(market::BarRange part, uint64_t launch_steps) {
-    const market::Dataset& dataset = *options_.dataset;
-    kernels::CollectorOptions collector{.settings = settings_,
-                                        .architecture = options_.weights.online.architecture,
-                                        .episodes = 1,
-                                        .steps = static_cast<uint32_t>(launch_steps),
-                                        .precision = kernels::Precision::kFp32,
-                                        .threads = 1};
-    collector.market = {.features = dataset.features().data(),
-                        .targets = dataset.targets().data(),
-                        .last = dataset.last().data(),
-                        .bars = static_cast<uint32_t>(dataset.bars()),
-                        .feature_count = dataset.feature_count(),
-                        .begin = static_cast<uint32_t>(part.begin),
-                        .end = static_cast<uint32_t>(part.end)};
-    VIXEN_ASSIGN_OR_RETURN(collector_, kernels::MakeCpuCollector(collector));
-    if (!batch_ || batch_->steps() != launch_steps) {
-      batch_ = std::make_unique<kernels::Batch>(1, collector.steps, /*with_terms=*/true);
-    }
-    std::vector<const kernels::Parameters*> kinds = {&options_.weights.online,
-                                                     &options_.weights.target};
-    if (settings_.curiosity_max > 0) kinds.push_back(&options_.weights.curiosity);
-    for (const kernels::Parameters* parameters : kinds) {
-      VIXEN_RETURN_IF_ERROR(collector_->StageWeights(*parameters).status());
-      collector_->CommitWeights(parameters->kind);
-    }
-    return collector_->CanLaunch();
+  absl::StatusOr<std::vector<PolicyRun>> RunWith(const kernels::EnvSettings& changed,
+                                                 std::span<const uint64_t> seeds) const {
+    return RunPolicy({.dataset = options.dataset,
+                      .parts = parts,
+                      .weights = weights,
+                      .settings = changed,
+                      .epsilon = options.epsilon,
+                      .seeds = seeds,
+                      .scripted = options.scripted});
   }
-
-  const EvaluatorOptions& options_;
-  const kernels::EnvSettings& settings_;
-  std::unique_ptr<kernels::Collector> collector_;
-  std::unique_ptr<kernels::Batch> batch_;
 };
 
-void CountRow(const kernels::BatchView& rows, size_t row, Evaluation& evaluation) {
-  kernels::LaunchStatistics& statistics = evaluation.statistics;
-  for (int term = 0; term < kernels::kRewardTerms; ++term) {
-    const double value = rows.terms[kernels::kRewardTerms * row + term];
-    statistics.term_sum[term] += value;
-    statistics.term_sum_squares[term] += value * value;
+absl::StatusOr<Plan> PlanOf(const EvaluatorOptions& options) {
+  Plan plan{.options = options,
+            .parts = {},
+            .weights = options.fold_weights.empty() ? std::span(&options.weights, 1)
+                                                    : std::span(options.fold_weights),
+            .settings = {},
+            .annualisation = {}};
+  if (plan.weights.size() > 1 && plan.weights.size() != options.folds) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        plan.weights.size(), " policies for ", options.folds, " folds: one a fold, or one in all"));
   }
-  ++statistics.valid_rows;
-  ++statistics.exposure_class[rows.action[row] / kernels::kStyles];
-  ++evaluation.action[rows.action[row]];
-  ++statistics.barrier_result[static_cast<int>(kernels::BarrierOf(rows.flags[row]))];
-  statistics.terminated += (rows.flags[row] & kernels::kFlagTerminated) != 0;
-  statistics.truncated += (rows.flags[row] & kernels::kFlagTruncated) != 0;
-  statistics.td_sum += rows.td[row];
-  statistics.td_max = std::max(statistics.td_max, double{rows.td[row]});
+  VIXEN_ASSIGN_OR_RETURN(plan.parts, PlanParts(*options.dataset, options.range, options.folds));
+  const bool has_curiosity =
+      std::none_of(plan.weights.begin(), plan.weights.end(),
+                   [](const auto& weights) { return weights.curiosity.values.empty(); });
+  plan.settings = ForEvaluation(options.settings, has_curiosity);
+
+  std::vector<int64_t> times;
+  std::vector<uint8_t> last;
+  uint64_t steps = 0;
+  for (const PlannedPart& part : plan.parts) {
+    for (uint64_t bar = part.range.begin; bar < part.range.end; ++bar) {
+      times.push_back(options.dataset->timestamp()[bar]);
+      last.push_back(bar + 1 == part.range.end);
+    }
+    steps += part.range.end - part.range.begin - 1;
+  }
+  plan.annualisation = ChooseAnnualisation(times, last, steps, options.calendar);
+  return plan;
 }
 
-void AppendSeries(const market::Dataset& dataset, const EvaluationPart& part,
-                  std::span<const StepAccount> steps, std::span<const StepAccount> hold,
-                  EvaluationSeries& series) {
-  for (size_t i = 0; i < steps.size(); ++i) {
-    series.time.push_back(dataset.timestamp()[part.begin + i + 1]);
-    series.close.push_back(steps[i].next_close);
-    series.position.push_back(steps[i].position);
-    series.exposure.push_back(steps[i].exposure());
-    series.equity.push_back(steps[i].equity);
-    series.buy_and_hold.push_back(hold[i].equity);
+// A greedy policy does the same under every seed: one run.
+std::vector<uint64_t> SeedsOf(const EvaluatorOptions& options) {
+  std::vector<uint64_t> seeds;
+  const uint64_t count = options.epsilon > 0 ? std::max<uint64_t>(options.seeds, 1) : 1;
+  for (uint64_t i = 0; i < count; ++i) seeds.push_back(options.seed + i);
+  return seeds;
+}
+
+absl::StatusOr<Metrics> RunScaled(const Plan& plan, double scale) {
+  const uint64_t seed = plan.options.seed;
+  VIXEN_ASSIGN_OR_RETURN(const std::vector<PolicyRun> runs,
+                         plan.RunWith(WithCosts(plan.settings, scale), std::span(&seed, 1)));
+  return plan.MetricsOf(runs[0].books);
+}
+
+void TakeSeries(const Plan& plan, const BookRun& policy, const BookRun& hold,
+                const BookRun& average, EvaluationSeries& series) {
+  for (const EvaluationPart& part : policy.parts) {
+    for (uint64_t i = part.first_step; i < part.first_step + part.steps; ++i) {
+      const StepAccount& step = policy.steps[i];
+      series.time.push_back(plan.dataset().timestamp()[part.begin + (i - part.first_step) + 1]);
+      series.close.push_back(step.next_close);
+      series.position.push_back(step.position);
+      series.exposure.push_back(step.exposure());
+      series.equity.push_back(step.equity);
+      series.buy_and_hold.push_back(hold.steps[i].equity);
+      series.moving_average.push_back(average.steps[i].equity);
+    }
   }
 }
 
-std::optional<double> RewardEquityCorrelation(const std::vector<double>& reward,
+std::optional<double> RewardEquityCorrelation(const std::vector<float>& reward,
                                               const EvaluationSeries& series) {
   std::vector<double> cumulated, log_equity;
+  cumulated.reserve(reward.size());
+  log_equity.reserve(reward.size());
   double sum = 0;
   for (size_t i = 0; i < reward.size(); ++i) {
     if (series.equity[i] <= 0) return std::nullopt;
@@ -148,118 +119,120 @@ std::optional<double> RewardEquityCorrelation(const std::vector<double>& reward,
   return Correlation(cumulated, log_equity);
 }
 
-void Append(std::vector<StepAccount>& all, std::span<const StepAccount> more) {
-  all.insert(all.end(), more.begin(), more.end());
+Metrics RandomMetrics(const Plan& plan, const RandomTiming& timing,
+                      std::span<const StepAccount> steps) {
+  Metrics metrics;
+  if (timing.shifts == 0) {
+    for (Metric& metric : metrics.values) metric.reason = "too few steps for random timing";
+    return metrics;
+  }
+  const double initial = plan.settings.initial_capital;
+  const auto books = ShiftedBooks(steps, timing.median_shift, initial);
+  metrics =
+      ComputeMetrics(initial, books, {}, plan.annualisation.steps_a_year, plan.options.risk_free);
+  for (size_t id = static_cast<size_t>(MetricId::kClosedTrades); id < kMetricCount; ++id) {
+    metrics.values[id] = {std::nullopt, "moved exposures are not trades"};
+  }
+  return metrics;
+}
+
+void TakePolicy(const Plan& plan, PolicyRun& run, Evaluation& evaluation) {
+  if (run.untraded_from > 0) {
+    evaluation.warnings.push_back(absl::StrCat("The equity reached 0: the bars from ",
+                                               run.untraded_from, " on were not traded."));
+  }
+  evaluation.policy = plan.MetricsOf(run.books);
+  evaluation.parts = run.books.parts;
+  evaluation.trades = std::move(run.books.trades);
+  evaluation.action = run.action;
+  evaluation.by_exposure = run.by_exposure;
+  evaluation.by_barrier = run.by_barrier;
+  evaluation.statistics = run.statistics;
+  evaluation.largest_equity_difference = run.largest_difference;
+  evaluation.identity.device = run.device;
+  evaluation.identity.precision = "fp32";
+}
+
+// The policy's runs, then everything that stands beside the first of them.
+absl::Status RunItself(const Plan& plan, Evaluation& evaluation) {
+  const EvaluatorOptions& options = plan.options;
+  const std::vector<uint64_t> seeds = SeedsOf(options);
+  VIXEN_ASSIGN_OR_RETURN(std::vector<PolicyRun> runs, plan.RunWith(plan.settings, seeds));
+  const BookRun& policy = runs[0].books;
+  const kernels::Rules rules = kernels::MakeRules(plan.settings, 0);
+  const double steps_a_year = plan.annualisation.steps_a_year;
+  for (size_t i = 0; i < runs.size(); ++i) {
+    evaluation.seeds.push_back({seeds[i], plan.MetricsOf(runs[i].books)});
+  }
+
+  const BookRun hold = RunBuyAndHold(plan.settings.initial_capital, rules.rate[kMarketNormal],
+                                     plan.dataset(), policy.parts);
+  evaluation.buy_and_hold = plan.MetricsOf(hold);
+  if (options.folds > 0) {
+    evaluation.folds = FoldsOf(policy, hold, plan.dataset(), steps_a_year, options.risk_free);
+  }
+  std::vector<std::span<const StepAccount>> curves;
+  for (const PolicyRun& run : runs) curves.emplace_back(run.books.steps);
+  evaluation.bootstrap =
+      BootstrapIntervals(curves, hold.steps, steps_a_year, options.risk_free, options.bootstrap);
+  {
+    const BookRun average =
+        RunMovingAverage(options.moving_average, rules, plan.dataset(), policy.parts);
+    evaluation.moving_average = plan.MetricsOf(average);
+    TakeSeries(plan, policy, hold, average, evaluation.series);
+  }
+  {
+    std::vector<double> closes = {policy.parts.front().begin_price};
+    for (const StepAccount& step : policy.steps) closes.push_back(step.next_close);
+    const auto flat = StayFlat(plan.settings.initial_capital, closes);
+    evaluation.flat =
+        ComputeMetrics(plan.settings.initial_capital, flat, {}, steps_a_year, options.risk_free);
+  }
+  evaluation.random_timing = CompareWithRandomTiming(policy.steps, options.timing_shifts);
+  evaluation.random = RandomMetrics(plan, evaluation.random_timing, policy.steps);
+  evaluation.reward_equity_correlation = RewardEquityCorrelation(runs[0].reward, evaluation.series);
+  TakePolicy(plan, runs[0], evaluation);
+  return absl::OkStatus();
 }
 
 }  // namespace
 
-std::vector<market::BarRange> PartsOf(const market::Dataset& dataset, market::BarRange range) {
-  std::vector<market::BarRange> parts;
-  uint64_t begin = range.begin;
-  for (uint64_t bar = range.begin; bar < range.end; ++bar) {
-    if (!dataset.last()[bar] && bar + 1 != range.end) continue;
-    if (bar > begin) parts.push_back({begin, bar + 1});
-    begin = bar + 1;
-  }
-  return parts;
-}
-
 absl::StatusOr<Evaluation> Evaluate(const EvaluatorOptions& options) {
-  const market::Dataset& dataset = *options.dataset;
-  const bool has_curiosity = !options.weights.curiosity.values.empty();
-  const kernels::EnvSettings settings = ForEvaluation(options.settings, has_curiosity);
-  const kernels::Rules rules = kernels::MakeRules(settings, 0);
-
+  VIXEN_ASSIGN_OR_RETURN(const Plan plan, PlanOf(options));
   Evaluation evaluation;
   evaluation.begin = options.range.begin;
   evaluation.end = options.range.end;
-  evaluation.initial_capital = settings.initial_capital;
+  evaluation.initial_capital = plan.settings.initial_capital;
   evaluation.calendar = CalendarName(options.calendar);
   evaluation.risk_free = options.risk_free;
+  evaluation.epsilon = options.epsilon;
+  evaluation.annualisation = plan.annualisation;
+  evaluation.moving_average_rule = options.moving_average;
+  evaluation.fold_weights = plan.weights.size() > 1;
 
-  PartRunner runner(options, settings);
-  std::vector<StepAccount> all, all_hold, all_flat;
-  std::vector<double> rewards;
-  std::vector<Trade> hold_trades;
-  double capital = evaluation.initial_capital;
-  double hold_capital = capital;
-  for (const market::BarRange range : PartsOf(dataset, options.range)) {
-    if (capital <= 0) {
-      evaluation.warnings.push_back(absl::StrCat("The equity reached 0: the bars from ",
-                                                 range.begin, " on were not traded."));
-      break;
-    }
-    EvaluationPart part{.begin = range.begin,
-                        .end = range.end,
-                        .first_step = all.size(),
-                        .begin_time = dataset.timestamp()[range.begin],
-                        .begin_price = dataset.targets()[4 * range.begin],
-                        .capital = capital};
-    PartReplay replay(rules, dataset, range.begin, capital / evaluation.initial_capital);
-    std::span<const uint8_t> scripted = options.scripted;
-    if (!scripted.empty()) {
-      if (scripted.size() < all.size() + (range.end - range.begin - 1)) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("scripted: ", scripted.size(), " actions, the part from bar ", range.begin,
-                         " needs ", all.size() + (range.end - range.begin - 1)));
-      }
-      scripted = scripted.subspan(all.size());
-    }
-    VIXEN_ASSIGN_OR_RETURN(
-        part.ended_by_ruin,
-        runner.Run(range, scripted, [&](const kernels::BatchView& rows, size_t row) {
-          CountRow(rows, row, evaluation);
-          rewards.push_back(rows.reward[row]);
-          return replay.Step(rows, row);
-        }));
-    const std::vector<StepAccount>& steps = replay.steps();
-    part.steps = steps.size();
-
-    std::vector<double> closes = {part.begin_price};
-    for (const StepAccount& step : steps) closes.push_back(step.next_close);
-    const auto hold = BuyAndHold(hold_capital, closes, rules.rate[kMarketNormal]);
-    const auto times = dataset.timestamp().subspan(range.begin, steps.size() + 1);
-    for (Trade& trade : TradesOf(steps, times, part.first_step)) {
-      evaluation.trades.push_back(trade);
-    }
-    for (Trade& trade : TradesOf(hold, times, part.first_step)) hold_trades.push_back(trade);
-    AppendSeries(dataset, part, steps, hold, evaluation.series);
-    Append(all, steps);
-    Append(all_hold, hold);
-    Append(all_flat, StayFlat(evaluation.initial_capital, closes));
-    capital = steps.back().equity;
-    hold_capital = hold.back().equity;
-    evaluation.largest_equity_difference =
-        std::max(evaluation.largest_equity_difference, replay.largest_difference());
-    evaluation.parts.push_back(part);
+  std::vector<std::pair<double, std::future<absl::StatusOr<Metrics>>>> scaled;
+  for (const double scale : options.cost_scales) {
+    if (scale == 1) continue;
+    scaled.emplace_back(scale, std::async(std::launch::async, RunScaled, std::cref(plan), scale));
   }
-  if (all.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("range ", options.range.begin, ":", options.range.end, " holds no step"));
-  }
-
-  std::vector<int64_t> times;
-  std::vector<uint8_t> last;
-  for (const EvaluationPart& part : evaluation.parts) {
-    for (uint64_t bar = part.begin; bar <= part.begin + part.steps; ++bar) {
-      times.push_back(dataset.timestamp()[bar]);
-      last.push_back(bar == part.begin + part.steps);
+  const absl::Status status = RunItself(plan, evaluation);
+  for (auto& [scale, run] : scaled) {
+    const absl::StatusOr<Metrics> metrics = run.get();
+    if (!status.ok()) continue;
+    if (metrics.ok()) {
+      evaluation.cost_scales.push_back({scale, *metrics});
+    } else if (absl::IsInvalidArgument(metrics.status())) {
+      // The settings' own ranges end somewhere.
+      evaluation.warnings.push_back(
+          absl::StrCat("Costs times ", scale, " were not run: ", metrics.status().message()));
+    } else {
+      return metrics.status();
     }
   }
-  evaluation.annualisation = ChooseAnnualisation(times, last, all.size(), options.calendar);
-  const double initial = evaluation.initial_capital;
-  const double steps_a_year = evaluation.annualisation.steps_a_year;
-  evaluation.policy =
-      ComputeMetrics(initial, all, evaluation.trades, steps_a_year, options.risk_free);
-  evaluation.buy_and_hold =
-      ComputeMetrics(initial, all_hold, hold_trades, steps_a_year, options.risk_free);
-  evaluation.flat = ComputeMetrics(initial, all_flat, {}, steps_a_year, options.risk_free);
-  for (const StepAccount& step : all) evaluation.statistics.trades += step.fill_count;
-  evaluation.reward_equity_correlation = RewardEquityCorrelation(rewards, evaluation.series);
-  evaluation.random_timing = CompareWithRandomTiming(all, options.timing_shifts);
-  if (runner.info() != nullptr) evaluation.identity.device = runner.info()->device;
-  evaluation.identity.precision = "fp32";
+  VIXEN_RETURN_IF_ERROR(status);
+  evaluation.cost_scales.push_back({1, evaluation.policy});
+  std::sort(evaluation.cost_scales.begin(), evaluation.cost_scales.end(),
+            [](const CostScale& a, const CostScale& b) { return a.scale < b.scale; });
   AddWarnings(evaluation);
   return evaluation;
 }

@@ -47,9 +47,13 @@ std::string HexOf(const base::Sha256Digest& digest) { return base::ToHex(digest)
 
 }  // namespace
 
-absl::StatusOr<PolicyInputs> LoadPolicyInputs(const std::string& data, const std::string& weights) {
+absl::StatusOr<PolicyInputs> LoadPolicyInputs(const std::string& data, const std::string& weights,
+                                              std::shared_ptr<const market::Dataset> dataset) {
   PolicyInputs inputs;
-  VIXEN_ASSIGN_OR_RETURN(inputs.dataset, market::Dataset::Load(data));
+  inputs.dataset = std::move(dataset);
+  if (inputs.dataset == nullptr) {
+    VIXEN_ASSIGN_OR_RETURN(inputs.dataset, market::Dataset::Load(data));
+  }
   VIXEN_ASSIGN_OR_RETURN(inputs.weights, kernels::LoadPolicyWeights(weights));
   VIXEN_ASSIGN_OR_RETURN(const base::TensorFile file, base::TensorFile::Open(weights, false));
   inputs.metadata = file.metadata();
@@ -71,6 +75,16 @@ absl::StatusOr<PolicyInputs> LoadPolicyInputs(const std::string& data, const std
   }
   VIXEN_RETURN_IF_ERROR(ReadTrainedUnder(weights, inputs));
   return inputs;
+}
+
+std::optional<uint64_t> TrainedTo(const PolicyInputs& inputs) {
+  const auto dataset = inputs.metadata.find("dataset_fingerprint");
+  if (!inputs.trained_under || dataset == inputs.metadata.end() ||
+      dataset->second != HexOf(inputs.dataset->fingerprint())) {
+    return std::nullopt;
+  }
+  if (inputs.trained_under->end() > 0) return inputs.trained_under->end();
+  return inputs.dataset->train_rows().value_or(inputs.dataset->bars());
 }
 
 absl::StatusOr<market::BarRange> ParseBarRange(const std::string& text, uint64_t bars) {

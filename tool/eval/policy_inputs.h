@@ -27,9 +27,15 @@ struct PolicyInputs {
   std::vector<std::string> warnings;  // in plain words
 };
 
-// Loads both. FAILED_PRECONDITION naming both values when the weights were trained with another
-// normalisation or another number of features.
-absl::StatusOr<PolicyInputs> LoadPolicyInputs(const std::string& data, const std::string& weights);
+// Loads both; `dataset`, if given, is what `data` holds. FAILED_PRECONDITION naming both values
+// when the weights were trained with another normalisation or another number of features.
+absl::StatusOr<PolicyInputs> LoadPolicyInputs(
+    const std::string& data, const std::string& weights,
+    std::shared_ptr<const market::Dataset> dataset = nullptr);
+
+// Bar after the last that the weights were trained on, where their file says so for this dataset:
+// the end of its range, else the training rows of the split.
+std::optional<uint64_t> TrainedTo(const PolicyInputs& inputs);
 
 // "A:B", "A:" or ":B"; an empty end stands for 0 or the dataset's last bar. Usage error otherwise.
 absl::StatusOr<market::BarRange> ParseBarRange(const std::string& text, uint64_t bars);

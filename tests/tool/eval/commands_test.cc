@@ -153,6 +153,13 @@ TEST_F(Commands, EvalNamesWrongFlags) {
                                                         {"--range", "0:99"},
                                                         {"--range", "x:4"},
                                                         {"--calendar", "lunar"},
+                                                        {"--epsilon", "1.5"},
+                                                        {"--seeds", "0"},
+                                                        {"--cost_scales", "1,-2"},
+                                                        {"--moving_average", "200,50"},
+                                                        {"--moving_average", "50"},
+                                                        {"--block_length", "0.5"},
+                                                        {"--resamples", "1000000"},
                                                         {"--risk_free", "-2"}}) {
     const absl::Status status = Run({"eval", "--data", data, "--weights", weights, flag, value});
     EXPECT_EQ(base::ExitCodeOf(status), base::kExitUsage) << flag << value;
@@ -160,6 +167,58 @@ TEST_F(Commands, EvalNamesWrongFlags) {
   }
   const absl::Status missing = Run({"eval", "--data", In("no"), "--weights", weights});
   EXPECT_EQ(missing.code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(Commands, EvalWalksForwardWithAPolicyAFoldOrOneOnAll) {
+  const std::string data = WriteDataset();
+  const std::string weights = WriteWeights(37);
+  const std::vector<std::string> run = {"eval", "--data", data, "--json", "--folds", "2"};
+  auto with = run;
+  with.insert(with.end(), {"--weights", weights});
+  ASSERT_TRUE(Run(with).ok());
+  Json json = Json::parse(printed_);
+  ASSERT_EQ(json["folds"].size(), 2u);
+  EXPECT_EQ(json["fold_weights"], false);
+  EXPECT_EQ(json["folds"][1]["weights"], weights);
+  EXPECT_EQ(json["fold_summary"]["total_return"]["count"], 2);
+  EXPECT_TRUE(json["folds"][0]["buy_and_hold"]["total_return"].is_number());
+  with.insert(with.end(), {"--weights", weights});
+  ASSERT_TRUE(Run(with).ok());
+  json = Json::parse(printed_);
+  EXPECT_EQ(json["fold_weights"], true);
+  with.insert(with.end(), {"--weights", weights});
+  const absl::Status status = Run(with);
+  EXPECT_EQ(base::ExitCodeOf(status), base::kExitUsage);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("--weights was given 3 times"));
+}
+
+TEST_F(Commands, EvalSaysWhenAFoldsPolicyHasSeenTheFold) {
+  const std::string data = WriteDataset();
+  const std::string fingerprint = base::ToHex(market::Dataset::Load(data).value()->fingerprint());
+  const std::string weights = WriteWeights(
+      37, {{"dataset_fingerprint", fingerprint}, {"environment", "begin: 0\nend: 20\n"}});
+  ASSERT_TRUE(Run({"eval", "--data", data, "--folds", "2", "--weights", weights, "--weights",
+                   weights, "--out", In("e.json")})
+                  .ok());
+  EXPECT_THAT(printed_, HasSubstr("Fold 1 begins at bar 13"));
+  EXPECT_THAT(printed_, HasSubstr("up to 20: it has seen part of the fold"));
+  EXPECT_THAT(printed_, HasSubstr("Fold 2 begins at bar 19"));
+  EXPECT_EQ(ReadJson(In("e.json"))["folds"][0]["trained_to"], 20);
+}
+
+TEST_F(Commands, EvalWritesTradesAndTheSpreadOfSeeds) {
+  const std::string data = WriteDataset();
+  const std::string weights = WriteWeights(37);
+  ASSERT_TRUE(Run({"eval", "--data", data, "--weights", weights, "--trades", In("t.csv"),
+                   "--epsilon", "0.5", "--seeds", "3", "--json"})
+                  .ok());
+  const Json json = Json::parse(printed_);
+  EXPECT_EQ(json["seeds"].size(), 3u);
+  EXPECT_EQ(json["seed_summary"]["total_return"]["count"], 3);
+  EXPECT_EQ(json["epsilon"], 0.5);
+  EXPECT_THAT(base::ReadFile(In("t.csv")).value(), HasSubstr("number,side,status,fold,entry_step"));
+  ASSERT_TRUE(Run({"eval", "--data", data, "--weights", weights, "--seeds", "3"}).ok());
+  EXPECT_THAT(printed_, HasSubstr("does the same under every seed"));
 }
 
 TEST_F(Commands, ReportMakesOnePageAndLeavesNothingOnBadInput) {
