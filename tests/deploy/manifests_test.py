@@ -132,6 +132,30 @@ class Manifests(unittest.TestCase):
             wrong.write_text(text + "replay { capacity: 1 }\n")
             self.assertEqual(run(BIN / "vixen", "config", "check", "--learner", wrong, check=False).returncode, 2)
 
+    def test_the_document_of_sizes_says_what_the_overlays_ask_for(self):
+        rows = [[cell.strip() for cell in line.strip("|").split("|")]
+                for line in (SOURCE / "docs/sizing.md").read_text().splitlines() if line.startswith("|")]
+        columns = rows[0]
+        table = {row[0]: row for row in rows[:20]}
+        for overlay in ("l4", "l40s", "cpu"):
+            with self.subTest(overlay):
+                says = lambda start: next(row[columns.index(f"`{overlay}`")] for name, row in table.items() if name.startswith(start))
+                texts = {kind: text for o in RENDERED[overlay] if o["kind"] == "ConfigMap"
+                         for kind, text in o.get("data", {}).items()}
+                value = lambda kind, field: int(re.search(rf"\b{field}: (\d+)", texts[f"{kind}.textproto"])[1])
+                self.assertEqual(says("actor: `episodes`"), f"{value('actor', 'episodes'):,} × {value('actor', 'steps')}")
+                self.assertEqual(says("learner: replay rows"), f"{value('learner', 'capacity') // 10 ** 6} million")
+                pod = policy.pod_of(first(RENDERED[overlay], "Deployment", "vixen-learner"))
+                self.assertEqual(says("learner's `grace_seconds`"),
+                                 f"{value('learner', 'grace_seconds')} / {pod['terminationGracePeriodSeconds']}")
+                for kind, name in (("StatefulSet", "vixen-actor"), ("Deployment", "vixen-learner")):
+                    asked = container(RENDERED[overlay], kind, name)["resources"]
+                    self.assertEqual(says(f"{name[6:]}: processors"),
+                                     f"{asked['requests']['cpu']} … {asked['limits']['cpu']}, "
+                                     f"{asked['limits']['memory'].replace('Gi', ' GiB')}")
+                claim = first(RENDERED[overlay], "PersistentVolumeClaim", "vixen-learner")["spec"]["resources"]["requests"]
+                self.assertTrue(says("checkpoint").endswith(claim["storage"].replace("Gi", " GiB")))
+
     def test_the_programs_know_every_argument(self):
         programs = {"actor": "vixen-actor", "learner": "vixen-learner"}
         helps = {program: run(BIN / program, "--help").stdout for program in programs.values()}
