@@ -4,6 +4,7 @@ import asyncio
 import json
 import pathlib
 import subprocess
+import sys
 import threading
 import unittest
 
@@ -140,6 +141,12 @@ class Batches(OneActor):
     def test_bars_of_another_dataset_are_found_out_by_their_number(self):
         with self.assertRaisesRegex(vixen.DataError, "bar 3000 is outside the dataset's 3000"):
             vixen.Dataset(self.world.dataset).states(np.array([3000], np.uint32), np.zeros((1, 3)))
+
+    def test_a_program_that_closes_nothing_ends_by_itself(self):
+        program = ("import sys, vixen; actor = vixen.connect(sys.argv[1]); "
+                   "stream = actor.batches('p', group='unclosed'); next(stream); raise SystemExit(5)")
+        done = subprocess.run([sys.executable, "-c", program, self.world.address], capture_output=True, timeout=60)
+        self.assertEqual(done.returncode, 5, done.stderr)
 
     def test_asyncio_takes_several_streams_at_once(self):
         async def take(actor, group):

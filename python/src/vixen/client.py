@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -48,6 +49,8 @@ class Actor:
 
     def __init__(self, address: str, channel: grpc.Channel, timeout: float):
         self.address, self.channel, self.timeout = address, channel, timeout
+        # A watched channel that is still open keeps the interpreter from ending.
+        self._finalizer = weakref.finalize(self, channel.close)
 
     def __enter__(self) -> Actor:
         return self
@@ -56,7 +59,7 @@ class Actor:
         self.close()
 
     def close(self) -> None:
-        self.channel.close()
+        self._finalizer()
 
     def _ask(self, method: str, request: Any, answer: Any, timeout: float | None = None) -> Any:
         call = self.channel.unary_unary(ACTOR + method, type(request).SerializeToString, answer.FromString)
