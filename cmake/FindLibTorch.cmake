@@ -17,11 +17,13 @@ if(LibTorch_INCLUDE_DIR)
   string(REGEX REPLACE "[^;0-9]" "" _v "${_v}")
   list(JOIN _v "." LibTorch_VERSION)
 endif()
+# The wheel holds Gloo's code, not its headers; Debian's are of a version that fits.
+find_path(LibTorch_GLOO_INCLUDE_DIR gloo/transport/device.h)
 include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(LibTorch
-  REQUIRED_VARS LibTorch_CPU_LIBRARY LibTorch_C10_LIBRARY LibTorch_INCLUDE_DIR
+  REQUIRED_VARS LibTorch_CPU_LIBRARY LibTorch_C10_LIBRARY LibTorch_INCLUDE_DIR LibTorch_GLOO_INCLUDE_DIR
   VERSION_VAR LibTorch_VERSION
-  REASON_FAILURE_MESSAGE "run scripts/get_libtorch.sh, or configure with -DVIXEN_TORCH=OFF")
+  REASON_FAILURE_MESSAGE "run scripts/install_deps.sh (libgloo-dev) and scripts/get_libtorch.sh, or configure with -DVIXEN_TORCH=OFF")
 if(LibTorch_FOUND AND NOT TARGET LibTorch::cpu)
   add_library(LibTorch::cpu INTERFACE IMPORTED)
   target_include_directories(LibTorch::cpu SYSTEM INTERFACE

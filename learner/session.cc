@@ -4,6 +4,7 @@
 #include <grpcpp/client_context.h>
 #include <spdlog/spdlog.h>
 
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,6 +24,8 @@
 #include "learner/loop/stored_batches.h"
 #include "learner/metrics/metrics.h"
 #include "learner/options.h"
+#include "learner/parallel/rank_options.h"
+#include "learner/parallel/ranks.h"
 #include "learner/service/learner_server.h"
 #include "learner/trainer/device.h"
 #include "proto/config/config_file.h"
@@ -77,8 +80,8 @@ void LogSheets(const RunBook& book) {
 }
 
 // From recorded batches, without an actor.
-absl::Status RunOffline(const v1::LearnerConfig& config, const std::string& device, RunBook& book,
-                        Metrics& metrics, StopFlag& stop) {
+absl::Status RunOffline(const v1::LearnerConfig& config, const std::string& device, Ranks* ranks,
+                        RunBook& book, Metrics& metrics, StopFlag& stop) {
   VIXEN_ASSIGN_OR_RETURN(StoredBatches stored,
                          StoredBatches::Open({config.offline().begin(), config.offline().end()}));
   VIXEN_ASSIGN_OR_RETURN(std::shared_ptr<const market::Dataset> dataset,
@@ -90,21 +93,26 @@ absl::Status RunOffline(const v1::LearnerConfig& config, const std::string& devi
         config.dataset(), " has fingerprint ", base::ToHex(own), ", the batches were made on ",
         absl::BytesToHexString(info.dataset().fingerprint())));
   }
-  VIXEN_ASSIGN_OR_RETURN(const Plan plan, MakePlan(config, info));
+  VIXEN_ASSIGN_OR_RETURN(Plan plan, MakePlan(config, info));
+  if (ranks != nullptr) {
+    plan.rank = ranks->rank();
+    stored.KeepShare(static_cast<size_t>(ranks->rank()), ranks->size());
+  }
   spdlog::info("offline: {} recorded batches; policy {}: network {}, device {}, {} threads",
                stored.size(), config.policy(), plan.architecture.Describe(), device,
                TorchThreads(config));
   VIXEN_ASSIGN_OR_RETURN(
       const std::unique_ptr<Learner> learner,
-      Learner::Create(plan, std::move(dataset), device, std::move(stored), book, metrics));
+      Learner::Create(plan, std::move(dataset), device, std::move(stored), ranks, book, metrics));
   return learner->Run(stop);
 }
 
-absl::Status RunOnline(const v1::LearnerConfig& config, const std::string& device, RunBook& book,
-                       Metrics& metrics, StopFlag& stop) {
+absl::Status RunOnline(const v1::LearnerConfig& config, const std::string& device, Ranks* ranks,
+                       RunBook& book, Metrics& metrics, StopFlag& stop) {
   absl::StatusOr<FirstActor> first = WaitForActor(config, stop);
   if (!first.ok()) return stop.stopped() ? absl::OkStatus() : first.status();
-  VIXEN_ASSIGN_OR_RETURN(const Plan plan, MakePlan(config, first->info));
+  VIXEN_ASSIGN_OR_RETURN(Plan plan, MakePlan(config, first->info));
+  if (ranks != nullptr) plan.rank = ranks->rank();
   spdlog::info("policy {}: network {}, {} of {} actions, device {}, {} threads", config.policy(),
                plan.architecture.Describe(), plan.actions().size(), kernels::kActions, device,
                TorchThreads(config));
@@ -116,7 +124,7 @@ absl::Status RunOnline(const v1::LearnerConfig& config, const std::string& devic
   if (!dataset.ok()) return stop.stopped() ? absl::OkStatus() : dataset.status();
   VIXEN_ASSIGN_OR_RETURN(
       const std::unique_ptr<Learner> learner,
-      Learner::Create(plan, *std::move(dataset), device, std::nullopt, book, metrics));
+      Learner::Create(plan, *std::move(dataset), device, std::nullopt, ranks, book, metrics));
   return learner->Run(stop);
 }
 
@@ -146,18 +154,34 @@ absl::StatusOr<std::unique_ptr<LearnerServer>> Listen(const v1::LearnerConfig& c
   return server;
 }
 
+// The other learners of this policy, or null.
+absl::StatusOr<std::unique_ptr<Ranks>> MeetRanks(const std::optional<RankOptions>& rank,
+                                                 StopFlag& stop) {
+  if (!rank.has_value()) return nullptr;
+  spdlog::info("rank {} of {}: meeting the others at {}:{}", rank->rank, rank->world, rank->master,
+               rank->port);
+  return Ranks::Join(*rank, stop);
+}
+
 }  // namespace
 
-absl::Status RunLearner(const v1::LearnerConfig& config, StopFlag& stop) {
+absl::Status RunLearner(const v1::LearnerConfig& given, StopFlag& stop) {
+  v1::LearnerConfig config = given;
+  VIXEN_ASSIGN_OR_RETURN(
+      const std::optional<RankOptions> rank,
+      RankOptionsOf(config, [](const char* name) -> const char* { return std::getenv(name); }));
+  if (rank.has_value()) SetApart(*rank, config);
   VIXEN_ASSIGN_OR_RETURN(const std::string device,
                          SetUpDevice(config.device(), TorchThreads(config)));
   RunBook book(config.policy(), config.group());
   Metrics metrics;
   VIXEN_ASSIGN_OR_RETURN(const std::unique_ptr<LearnerServer> server,
                          Listen(config, device, book, metrics));
+  absl::StatusOr<std::unique_ptr<Ranks>> ranks = MeetRanks(rank, stop);
+  if (!ranks.ok()) return stop.stopped() ? absl::OkStatus() : ranks.status();
   const absl::Status status = config.offline().empty()
-                                  ? RunOnline(config, device, book, metrics, stop)
-                                  : RunOffline(config, device, book, metrics, stop);
+                                  ? RunOnline(config, device, ranks->get(), book, metrics, stop)
+                                  : RunOffline(config, device, ranks->get(), book, metrics, stop);
   LogSheets(book);
   return status;
 }

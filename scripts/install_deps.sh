@@ -7,7 +7,7 @@ source "$(dirname "$0")/common.sh"
 packages=(
   ca-certificates git cmake ninja-build g++ ccache pkg-config python3 python3-venv curl
   libgrpc++-dev protobuf-compiler-grpc protobuf-compiler libprotobuf-dev libabsl-dev
-  prometheus-cpp-dev libspdlog-dev libssl-dev zlib1g-dev libzstd-dev nlohmann-json3-dev libcli11-dev
+  prometheus-cpp-dev libspdlog-dev libssl-dev zlib1g-dev libzstd-dev nlohmann-json3-dev libcli11-dev libgloo-dev
   libgtest-dev libgmock-dev libbenchmark-dev tzdata
 )
 [ -f "$VIXEN_ROOT/scripts/packages.extra" ] && mapfile -t -O "${#packages[@]}" packages < "$VIXEN_ROOT/scripts/packages.extra"

@@ -10,6 +10,7 @@
 #include <ATen/ops/mm.h>
 #include <ATen/ops/sum.h>
 
+#include <array>
 #include <cmath>
 #include <exception>
 #include <iterator>
@@ -109,8 +110,8 @@ absl::StatusOr<double> CuriosityTrainer::Update() {
     error.sub_(s.target_host.to(s.device));
     const auto entries = static_cast<double>(error.numel());
     const at::Tensor flat = error.view({-1});
-    const double loss = at::dot(flat, flat).item<double>() / entries;
-    if (!std::isfinite(loss)) {
+    double loss = at::dot(flat, flat).item<double>() / entries;
+    if (!std::isfinite(loss) && s.options.ranks == nullptr) {
       return absl::DataLossError(absl::StrFormat("curiosity loss %g is not finite", loss));
     }
     error.mul_(2.0 / entries);
@@ -124,6 +125,11 @@ absl::StatusOr<double> CuriosityTrainer::Update() {
     bias_gradient = s.Bias(gradient, 0);
     at::mm_out(weight_gradient, hidden_gradient.t(), input);
     at::sum_out(bias_gradient, hidden_gradient, 0);
+    if (s.options.ranks != nullptr) {
+      std::array<float, 1> figure = {static_cast<float>(loss)};
+      VIXEN_RETURN_IF_ERROR(s.optimizer.Average(*s.options.ranks, figure));
+      loss = figure[0];
+    }
     const double norm = s.optimizer.Step(s.parameters);
     if (!std::isfinite(norm)) {
       return absl::DataLossError(absl::StrFormat("curiosity gradient norm %g is not finite", norm));

@@ -12,11 +12,14 @@
 
 namespace vixen::learner {
 
+class Ranks;
+
 struct CuriosityOptions {
   kernels::Architecture architecture;
   uint32_t batch_size = 128;
   double learning_rate = 1e-3;
   std::string device = "cpu";
+  Ranks* ranks = nullptr;  // gradients are averaged over these; none: alone
 };
 
 // The forward model whose error is the curiosity reward: s[0..E) ‖ one-hot category → s'[0..E), one

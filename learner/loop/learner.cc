@@ -25,7 +25,7 @@ constexpr int kUpdatesBetweenEvents = 4;
 // The streams' part of the grace period: an actor ends a half-closed one after what it reserved.
 constexpr std::chrono::milliseconds kStreamEnd{3000};
 
-TrainerOptions OptionsOf(const Plan& plan, const std::string& device) {
+TrainerOptions OptionsOf(const Plan& plan, const std::string& device, Ranks* ranks) {
   const v1::TrainerSettings& t = plan.config.trainer();
   TrainerOptions options;
   options.architecture = plan.architecture;
@@ -40,16 +40,19 @@ TrainerOptions OptionsOf(const Plan& plan, const std::string& device) {
   options.polyak_tau = t.polyak_tau();
   options.target_period = t.target_sync() == v1::TrainerSettings::HARD ? t.target_period() : 0;
   options.frozen_target = plan.config.testing().plant_frozen_target();
+  options.ascent = plan.config.testing().plant_ascent();
   options.device = device;
+  options.ranks = ranks;
   return options;
 }
 
 }  // namespace
 
 Learner::Learner(const Plan& plan, std::shared_ptr<const market::Dataset> dataset,
-                 RateLimiter limiter, RunBook& book, Metrics& metrics)
+                 RateLimiter limiter, Ranks* ranks, RunBook& book, Metrics& metrics)
     : plan_(plan),
       dataset_(std::move(dataset)),
+      ranks_(ranks),
       book_(book),
       metrics_(metrics),
       replay_(plan.replay()),
@@ -57,9 +60,10 @@ Learner::Learner(const Plan& plan, std::shared_ptr<const market::Dataset> datase
 
 absl::StatusOr<std::unique_ptr<Learner>> Learner::Create(
     const Plan& plan, std::shared_ptr<const market::Dataset> dataset, const std::string& device,
-    std::optional<StoredBatches> stored, RunBook& book, Metrics& metrics) {
+    std::optional<StoredBatches> stored, Ranks* ranks, RunBook& book, Metrics& metrics) {
   VIXEN_ASSIGN_OR_RETURN(RateLimiter limiter, RateLimiter::Create(plan.limiter()));
-  std::unique_ptr<Learner> learner(new Learner(plan, std::move(dataset), limiter, book, metrics));
+  std::unique_ptr<Learner> learner(
+      new Learner(plan, std::move(dataset), limiter, ranks, book, metrics));
 
   if (!plan.config.out().empty()) {
     VIXEN_RETURN_IF_ERROR(base::MakeFolders(plan.config.out()));
@@ -74,6 +78,11 @@ absl::StatusOr<std::unique_ptr<Learner>> Learner::Create(
     }
   }
   VIXEN_RETURN_IF_ERROR(learner->Resume(device));
+  if (ranks != nullptr) {
+    VIXEN_RETURN_IF_ERROR(learner->CheckRanksAgree());
+    VIXEN_RETURN_IF_ERROR(learner->CopyModelFromLeader());
+    ranks->Begin();
+  }
   VIXEN_ASSIGN_OR_RETURN(learner->actors_, Actors::Create(plan, book, learner->events_));
   if (MakesCheckpoints(plan.config)) {
     learner->checkpoints_ = std::make_unique<CheckpointWriter>(
@@ -143,14 +152,16 @@ absl::Status Learner::BuildTrainers(const std::string& device,
     spdlog::info("resumed from {}: {} updates, {} transitions", weights_path_, updates_,
                  transitions_);
   }
-  VIXEN_ASSIGN_OR_RETURN(trainer_, Trainer::Create(OptionsOf(plan_, device), online, target));
+  VIXEN_ASSIGN_OR_RETURN(trainer_,
+                         Trainer::Create(OptionsOf(plan_, device, ranks_), online, target));
   if (plan_.curious()) {
     VIXEN_ASSIGN_OR_RETURN(curiosity_,
                            CuriosityTrainer::Create(
                                {.architecture = plan_.architecture,
                                 .batch_size = plan_.config.trainer().batch_size(),
                                 .learning_rate = plan_.config.curiosity().curiosity_learning_rate(),
-                                .device = device},
+                                .device = device,
+                                .ranks = ranks_},
                                curiosity));
   }
   return absl::OkStatus();
@@ -172,33 +183,50 @@ absl::Status Learner::Run(StopFlag& stop) {
   return saved;
 }
 
+absl::Status Learner::TakeTurn(const StopFlag& stop, bool may_update, bool& ended) {
+  if (ranks_ == nullptr && (stop.stopped() || Done())) {
+    ended = true;
+    return absl::OkStatus();
+  }
+  const absl::Status taken = stored_.has_value() ? TakeStored(stop) : TakeEvent(may_update);
+  return ranks_ == nullptr ? taken : AgreeOnTurn(taken, stop, ended);
+}
+
 absl::Status Learner::Loop(StopFlag& stop) {
   Clock::time_point last = Clock::now();
-  while (!stop.stopped() && !Done()) {
-    const bool may_sample = MaySample();
-    VIXEN_RETURN_IF_ERROR(stored_.has_value() ? TakeStored(stop) : TakeEvent(may_sample));
+  const int updates_a_turn = ranks_ == nullptr ? kUpdatesBetweenEvents : 1;
+  while (true) {
+    const bool may_update = MayUpdate();
+    bool ended = false;
+    absl::Status status = TakeTurn(stop, may_update, ended);
+    if (ended) return status;
     const Clock::time_point now = Clock::now();
-    CountWaits(std::chrono::duration<double>(now - last).count(), !may_sample);
+    CountWaits(std::chrono::duration<double>(now - last).count(), !may_update);
     last = now;
 
     GrantCredit();
-    for (int i = 0; i < kUpdatesBetweenEvents && MaySample() && !Done(); ++i) {
-      VIXEN_RETURN_IF_ERROR(UpdateOnce());
+    for (int i = 0; i < updates_a_turn && status.ok() && MayUpdate(); ++i) {
+      if (ranks_ == nullptr && Done()) break;  // ranks end their loops together
+
+      status = UpdateOnce();
+    }
+    if (!status.ok()) {
+      VIXEN_RETURN_IF_ERROR(Recover(status));
+      continue;
     }
     const uint64_t every = plan_.config.push().push_every();
     const bool due =
-        every > 0 ? updates_ >= updates_at_push_ + every : batch_since_push_ && !MaySample();
+        every > 0 ? updates_ >= updates_at_push_ + every : batch_since_push_ && !MayUpdate();
     if (due && !stored_.has_value()) PushToEveryone();
     KeepCheckpoints();
     VIXEN_RETURN_IF_ERROR(Report(/*last=*/false));
   }
-  return absl::OkStatus();
 }
 
 bool Learner::MaySample() const {
   if (replay_.size() == 0 || !limiter_.CanSample()) return false;
   const v1::StopSettings& stop = plan_.config.stop();
-  if (stop.max_transitions() > 0 && transitions_ >= stop.max_transitions()) {
+  if (stop.max_transitions() > 0 && Transitions() >= stop.max_transitions()) {
     // The last launch is in: only what belongs to the inserted rows.
     return static_cast<double>(limiter_.samples() + plan_.config.trainer().batch_size()) <=
            limiter_.SamplesOwed();
@@ -207,10 +235,10 @@ bool Learner::MaySample() const {
 }
 
 bool Learner::Done() const {
-  if (stored_.has_value() && stored_->AtEnd() && OpenWindows() == 0 && !MaySample()) return true;
+  if (stored_.has_value() && stored_->AtEnd() && OpenWindows() == 0 && !MayUpdate()) return true;
   const v1::StopSettings& stop = plan_.config.stop();
   if (stop.max_updates() > 0 && updates_ >= stop.max_updates()) return true;
-  if (stop.max_transitions() > 0 && transitions_ >= stop.max_transitions() && !MaySample())
+  if (stop.max_transitions() > 0 && Transitions() >= stop.max_transitions() && !MayUpdate())
     return true;
   return stop.max_seconds() > 0 &&
          Clock::now() - started_ >= std::chrono::duration<double>(stop.max_seconds());
@@ -218,7 +246,7 @@ bool Learner::Done() const {
 
 absl::Status Learner::UpdateOnce() {
   const uint32_t batch = plan_.config.trainer().batch_size();
-  replay_.Draw(batch, replay_.BetaAt(updates_), sample_);
+  replay_.Draw(batch, replay_.BetaAt(updates_), sample_, joint_.least_share);
   Gather(dataset_->features(), replay_, sample_, trainer_->minibatch());
   VIXEN_ASSIGN_OR_RETURN(const UpdateStatistics statistics, trainer_->Update());
   const PriorityUpdates priorities =

@@ -22,6 +22,7 @@
 #include "learner/loop/stored_batches.h"
 #include "learner/loop/training_log.h"
 #include "learner/metrics/metrics.h"
+#include "learner/parallel/ranks.h"
 #include "learner/replay/n_step.h"
 #include "learner/replay/rate_limiter.h"
 #include "learner/replay/replay.h"
@@ -43,11 +44,13 @@ struct RunInput {
 class Learner {
  public:
   // Builds all parts on `device` (SetUpDevice), and goes on from a checkpoint or from saved weights
-  // when asked to. `stored`: recorded batches in place of actors. `plan`, `book` and `metrics` must
-  // outlive the learner.
+  // when asked to. `stored`: recorded batches in place of actors. `ranks`: the learners that train
+  // this policy together; none: alone. With ranks a collective call: FAILED_PRECONDITION when they
+  // disagree; rank 0's model is everyone's then. `plan`, `ranks`, `book` and `metrics` must outlive
+  // the learner.
   static absl::StatusOr<std::unique_ptr<Learner>> Create(
       const Plan& plan, std::shared_ptr<const market::Dataset> dataset, const std::string& device,
-      std::optional<StoredBatches> stored, RunBook& book, Metrics& metrics);
+      std::optional<StoredBatches> stored, Ranks* ranks, RunBook& book, Metrics& metrics);
 
   // Until a stop condition, `stop`, or an error. The last good weights and the log are written in
   // each case, and the streams closed.
@@ -57,11 +60,26 @@ class Learner {
   using Clock = std::chrono::steady_clock;
 
   Learner(const Plan& plan, std::shared_ptr<const market::Dataset> dataset, RateLimiter limiter,
-          RunBook& book, Metrics& metrics);
+          Ranks* ranks, RunBook& book, Metrics& metrics);
   absl::Status Resume(const std::string& device);
   absl::Status BuildTrainers(const std::string& device, const std::optional<PolicyFile>& resumed);
 
   absl::Status Loop(StopFlag& stop);
+  // What comes in, and with ranks what they agree on. `ended` when the loop is to end.
+  absl::Status TakeTurn(const StopFlag& stop, bool may_update, bool& ended);
+
+  // Ranks (learner_ranks.cc).
+  bool leads() const { return ranks_ == nullptr || ranks_->leads(); }
+  absl::Status CheckRanksAgree();
+  // Rank 0's weights, optimiser and count of updates, everywhere.
+  absl::Status CopyModelFromLeader();
+  // One exchange: `joint_`, and whether the loop is to end. `taken` other than OK: the others hear
+  // of it, and it comes back.
+  absl::Status AgreeOnTurn(const absl::Status& taken, const StopFlag& stop, bool& ended);
+  // The members less those that say good-bye: the end, or on with the rest.
+  absl::Status PartFrom(const std::vector<int>& gone, bool failed, bool& ended);
+  // After an error of an exchange: on with the rest where that is wanted and possible.
+  absl::Status Recover(const absl::Status& error);
   absl::Status TakeEvent(bool may_sample);
   // The next recorded batch when the limiter has room for it.
   absl::Status TakeStored(const StopFlag& stop);
@@ -78,6 +96,10 @@ class Learner {
   size_t OpenWindows() const;
 
   bool MaySample() const;
+  // With ranks: all of them may.
+  bool MayUpdate() const { return ranks_ == nullptr ? MaySample() : joint_.may_update; }
+  // Rows inserted by all ranks.
+  uint64_t Transitions() const { return ranks_ == nullptr ? transitions_ : joint_.transitions; }
   bool Done() const;
   absl::Status UpdateOnce();
   absl::Status UpdateCuriosity();
@@ -112,6 +134,7 @@ class Learner {
 
   const Plan& plan_;
   const std::shared_ptr<const market::Dataset> dataset_;
+  Ranks* const ranks_;  // null: alone
   RunBook& book_;
   Metrics& metrics_;
 
@@ -130,6 +153,15 @@ class Learner {
   std::string weights_path_;
   std::ofstream trace_;
 
+  // What the ranks agreed on last.
+  struct Joint {
+    bool may_update = false;
+    bool checkpoint = false;
+    double least_share = 0;
+    uint64_t transitions = 0;
+  };
+  Joint joint_;
+
   uint64_t transitions_ = 0;           // inserted rows, over resumes
   uint64_t updates_ = 0;               // over resumes
   std::array<uint64_t, 3> version_{};  // newest of each kind
@@ -141,7 +173,8 @@ class Learner {
   LogWindow window_, progress_window_;
   Clock::time_point started_, reported_, progressed_, saved_, checkpointed_;
   uint64_t updates_at_checkpoint_ = 0;  // of the one begun last
-  bool unsaved_ = false;                // something that no checkpoint holds or is about to hold
+  bool checkpoint_due_ = false;
+  bool unsaved_ = false;  // something that no checkpoint holds or is about to hold
   double learner_wait_ = 0, actor_wait_ = 0;  // seconds
   double starved_for_ = 0;                    // seconds without a break
   double next_warning_ = 5;

@@ -130,11 +130,14 @@ void Learner::KeepCheckpoints() {
   }
   const v1::CheckpointSettings& settings = plan_.config.checkpoint();
   const double seconds = std::chrono::duration<double>(Clock::now() - checkpointed_).count();
+  // With ranks when rank 0 says so, so that all are of the same update.
+  if (joint_.checkpoint && unsaved_) BeginCheckpoint();
   const bool by_time =
       settings.checkpoint_seconds() > 0 && seconds >= settings.checkpoint_seconds();
   const bool by_count = settings.checkpoint_updates() > 0 &&
                         updates_ >= updates_at_checkpoint_ + settings.checkpoint_updates();
-  if (unsaved_ && (by_time || by_count)) BeginCheckpoint();
+  checkpoint_due_ = unsaved_ && (by_time || by_count);
+  if (checkpoint_due_ && ranks_ == nullptr) BeginCheckpoint();
 }
 
 void Learner::BeginCheckpoint() {

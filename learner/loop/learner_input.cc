@@ -122,6 +122,10 @@ void Learner::HandleOpened(StreamOpened& opened) {
   }
   spdlog::info("actor {}: stream open, run {:016x}, {} on {}", actor.address, run_id,
                opened.info.executor(), opened.info.device());
+  if (!leads()) {
+    actor.ready = true;  // rank 0 pushes; without weights the actor waits
+    return;
+  }
   for (const v1::PolicyInfo& policy : opened.info.policies()) {
     if (policy.policy() == plan_.config.policy()) RaiseVersions(policy);
   }
@@ -203,7 +207,8 @@ void Learner::GrantCredit() {
   if (!actors_->any_ready()) return;
   uint64_t allowed = limiter_.LaunchesAllowed(OpenWindows());
   if (const uint64_t most = plan_.config.stop().max_transitions(); most > 0) {
-    const uint64_t left = transitions_ >= most ? 0 : most - transitions_;
+    const uint64_t all = Transitions() >= most ? 0 : most - Transitions();
+    const uint64_t left = ranks_ == nullptr ? all : (all + ranks_->size() - 1) / ranks_->size();
     allowed = std::min(allowed, (left + plan_.launch_rows - 1) / plan_.launch_rows);
   }
   const auto outstanding = static_cast<uint64_t>(std::max<int64_t>(0, actors_->outstanding()));

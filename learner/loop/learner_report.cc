@@ -64,7 +64,7 @@ double Learner::EtaSeconds(double seconds) const {
     consider(now >= end ? 0.0 : static_cast<double>(end - now) / rate);
   };
   by_count(stop.max_updates(), updates_, updates_at_start_);
-  by_count(stop.max_transitions(), transitions_, transitions_at_start_);
+  by_count(stop.max_transitions(), Transitions(), transitions_at_start_);
   if (stop.max_seconds() > 0) consider(std::max(0.0, stop.max_seconds() - seconds));
   return least;
 }
@@ -72,9 +72,9 @@ double Learner::EtaSeconds(double seconds) const {
 LogState Learner::StateNow() const {
   LogState state;
   state.seconds = Since(started_);
-  state.transitions = transitions_;
+  state.transitions = Transitions();
   state.updates = updates_;
-  state.epsilon = plan_.EpsilonAt(transitions_);
+  state.epsilon = plan_.EpsilonAt(Transitions());
   state.beta = replay_.BetaAt(updates_);
   state.online_version = version_[static_cast<size_t>(WeightsKind::kOnline)];
   state.replay_rows = replay_.size();
@@ -140,7 +140,7 @@ absl::Status Learner::Save() {
   file.weights.curiosity_version = version_[2];
   file.policy = plan_.config.policy();
   file.updates = updates_;
-  file.transitions = transitions_;
+  file.transitions = Transitions();
   file.scaler_fingerprint = plan_.scaler_fingerprint;
   file.dataset_fingerprint = plan_.dataset_fingerprint;
   file.settings = config::EffectiveText(plan_.config);

@@ -24,7 +24,7 @@ std::shared_ptr<const WeightsPart> Learner::NextPart(WeightsKind kind) {
   part->parameters =
       kind == WeightsKind::kCuriosity ? curiosity_->Export() : trainer_->Export(kind);
   part->version = ++version_[static_cast<size_t>(kind)];
-  part->epsilon = plan_.EpsilonAt(transitions_);
+  part->epsilon = plan_.EpsilonAt(Transitions());
   part->training_step = updates_;
   Archive(*part);
   return part;
@@ -57,6 +57,7 @@ void Learner::PushAll(ActorState& actor) {
 void Learner::PushToEveryone() {
   batch_since_push_ = false;
   updates_at_push_ = updates_;
+  if (!leads()) return;
   ++pushes_;
   std::vector<std::shared_ptr<const WeightsPart>> parts = {NextPart(WeightsKind::kOnline),
                                                            NextPart(WeightsKind::kTarget)};

@@ -17,6 +17,9 @@
 namespace vixen::learner {
 namespace {
 
+// Apart by more than any two seeds that a user would choose.
+constexpr uint64_t kSeedStep = uint64_t{1} << 40;
+
 std::string Hex(const std::string& raw) {
   return base::ToHex({reinterpret_cast<const uint8_t*>(raw.data()), raw.size()});
 }
@@ -71,7 +74,7 @@ ReplayOptions Plan::replay() const {
           .beta_start = replay.beta_start(),
           .beta_end = replay.beta_end(),
           .beta_updates = replay.beta_updates(),
-          .seed = config.trainer().train_seed()};
+          .seed = config.trainer().train_seed() + static_cast<uint64_t>(rank) * kSeedStep};
 }
 
 LimiterOptions Plan::limiter() const {

@@ -30,6 +30,7 @@ struct Plan {
   uint64_t bars = 0;
   uint64_t launch_rows = 0;  // N·L
   uint32_t episodes = 0;     // N
+  int rank = 0;              // among the learners of this policy
 
   bool offline() const { return config.offline_size() > 0; }
   bool curious() const { return environment.curiosity_max > 0; }

@@ -43,6 +43,12 @@ absl::StatusOr<v1::GetInfoResponse> StoredBatches::Info(uint64_t bars) const {
   return InfoOf(first, bars);
 }
 
+void StoredBatches::KeepShare(size_t first, size_t of) {
+  std::vector<std::string> share;
+  for (size_t i = first; i < files_.size(); i += of) share.push_back(files_[i]);
+  files_ = std::move(share);
+}
+
 v1::GetInfoResponse StoredBatches::InfoOf(const codec::RecordedBatch& batch, uint64_t bars) {
   v1::GetInfoResponse info;
   info.set_run_id(batch.header.run_id());

@@ -25,6 +25,9 @@ class StoredBatches {
   // The same of the first batch.
   absl::StatusOr<v1::GetInfoResponse> Info(uint64_t bars) const;
 
+  // Leaves every `of`-th file from `first` on.
+  void KeepShare(size_t first, size_t of);
+
   bool AtEnd() const { return next_ == files_.size(); }
   const std::string& next_file() const { return files_[next_]; }
   size_t size() const { return files_.size(); }

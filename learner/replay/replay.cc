@@ -110,13 +110,18 @@ double Replay::BetaAt(uint64_t updates) const {
   return options_.beta_start + part * (options_.beta_end - options_.beta_start);
 }
 
-void Replay::Draw(size_t count, double beta, Sample& sample) {
+double Replay::LeastShare() const {
+  if (size() == 0) return 0.0;
+  return sums_.root() > 0.0 ? least_.root() / sums_.root() : 1.0 / static_cast<double>(size());
+}
+
+void Replay::Draw(size_t count, double beta, Sample& sample, double least_share) {
   sample.slot.resize(count);
   sample.generation.resize(count);
   sample.weight.resize(count);
   const double total = sums_.root();
   const bool uniform = !(total > 0.0);
-  const double least = least_.root();
+  const double least = least_share > 0.0 ? least_share * total : least_.root();
   for (size_t j = 0; j < count; ++j) {
     const double u = (static_cast<double>(j) + random_.Uniform()) / static_cast<double>(count);
     size_t slot = 0;
@@ -126,7 +131,7 @@ void Replay::Draw(size_t count, double beta, Sample& sample) {
     } else {
       slot = sums_.Find(u * total);
       const double leaf = sums_.leaf(slot);
-      if (leaf != least) weight = std::pow(least / leaf, beta);
+      if (leaf != least) weight = std::min(1.0, std::pow(least / leaf, beta));
     }
     sample.slot[j] = static_cast<uint32_t>(slot);
     const uint64_t oldest = OldestGeneration();

@@ -80,7 +80,11 @@ class Replay {
   double BetaAt(uint64_t updates) const;
 
   // `count` draws, one from each of `count` equal parts of the mass. Size must be ≥ 1.
-  void Draw(size_t count, double beta, Sample& sample);
+  // `least_share`: that of all replays when several are drawn from alike and train together; 0:
+  // this one's own.
+  void Draw(size_t count, double beta, Sample& sample, double least_share = 0);
+  // The least positive P(i); 0 in an empty replay.
+  double LeastShare() const;
 
   // |td| of sampled rows, by (slot, generation).
   PriorityUpdates Update(std::span<const uint32_t> slot, std::span<const uint64_t> generation,

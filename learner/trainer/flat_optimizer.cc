@@ -6,7 +6,10 @@
 #include <ATen/ops/dot.h>
 #include <ATen/ops/zeros.h>
 
+#include <algorithm>
 #include <cmath>
+
+#include "base/status_macros.h"
 
 namespace vixen::learner {
 namespace {
@@ -20,10 +23,23 @@ FlatOptimizer::FlatOptimizer(const OptimizerOptions& options, int64_t parameters
                              const at::Device& device)
     : options_(options) {
   const at::TensorOptions kind = at::TensorOptions().dtype(at::kFloat).device(device);
-  gradient_ = at::zeros({parameters}, kind);
+  exchanged_ = at::zeros({parameters + kFigures}, kind);
+  gradient_ = exchanged_.narrow(0, 0, parameters);
   first_moment_ = at::zeros({parameters}, kind);
   second_moment_ = at::zeros({parameters}, kind);
   steps_ = at::zeros({}, kind);
+}
+
+absl::Status FlatOptimizer::Average(Ranks& ranks, std::span<float> figures) {
+  at::Tensor host = exchanged_.to(at::kCPU);  // itself on the CPU
+  float* const values = host.data_ptr<float>();
+  const int64_t parameters = gradient_.numel();
+  std::copy(figures.begin(), figures.end(), values + parameters);
+  VIXEN_RETURN_IF_ERROR(ranks.Sum({values, static_cast<size_t>(parameters) + figures.size()}));
+  host.mul_(1.0 / static_cast<double>(ranks.size()));
+  std::copy_n(values + parameters, figures.size(), figures.begin());
+  if (!host.is_same(exchanged_)) exchanged_.copy_(host);
+  return absl::OkStatus();
 }
 
 double FlatOptimizer::Step(at::Tensor& parameters) {

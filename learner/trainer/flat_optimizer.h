@@ -5,6 +5,10 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <span>
+
+#include "absl/status/status.h"
+#include "learner/parallel/ranks.h"
 
 namespace vixen::learner {
 
@@ -27,12 +31,18 @@ class FlatOptimizer {
   at::Tensor& second_moment() { return second_moment_; }
   at::Tensor& steps() { return steps_; }
 
+  // The mean of the gradients of all ranks, and of `figures`, at most kFigures, which travel with
+  // it. Errors as Ranks::Sum; the gradient is undefined then.
+  absl::Status Average(Ranks& ranks, std::span<float> figures);
+  static constexpr int64_t kFigures = 4;
+
   // Clips the gradient by its global norm and steps `parameters`. Returns the norm before clipping;
   // when it is not finite nothing is changed.
   double Step(at::Tensor& parameters);
 
  private:
   const OptimizerOptions options_;
+  at::Tensor exchanged_;  // the gradient and kFigures more
   at::Tensor gradient_, first_moment_, second_moment_, steps_;
 };
 

@@ -65,6 +65,8 @@ struct Trainer::State {
 
   int64_t ActionCount() const { return static_cast<int64_t>(options.actions.size()); }
 
+  // Averages gradient and statistics over the ranks.
+  absl::Status Share(UpdateStatistics& statistics);
   UpdateStatistics Loss(const at::Tensor& online_q, const at::Tensor& target_q);
   void SyncTarget();
 
@@ -101,6 +103,28 @@ UpdateStatistics Trainer::State::Loss(const at::Tensor& online_q, const at::Tens
                         .weight = batch.weight,
                         .huber_delta = options.huber_delta},
                        q_gradient, abs_td);
+}
+
+absl::Status Trainer::State::Share(UpdateStatistics& statistics) {
+  const bool finite = std::isfinite(statistics.loss);
+  std::array<float, 4> figures = {finite ? 0.0f : 1.0f, static_cast<float>(statistics.loss),
+                                  static_cast<float>(statistics.mean_abs_td),
+                                  static_cast<float>(statistics.mean_q)};
+  if (!finite) {
+    optimizer.gradient().zero_();
+    std::fill(figures.begin() + 1, figures.end(), 0.0f);
+  }
+  VIXEN_RETURN_IF_ERROR(optimizer.Average(*options.ranks, figures));
+  if (figures[0] > 0) {
+    return absl::DataLossError(absl::StrFormat(
+        "%s loss at update %d is not finite; the last good weights stay",
+        finite ? "another rank's" : absl::StrCat("this rank's, ", statistics.loss, ":"),
+        updates + 1));
+  }
+  statistics.loss = figures[1];
+  statistics.mean_abs_td = figures[2];
+  statistics.mean_q = figures[3];
+  return absl::OkStatus();
 }
 
 void Trainer::State::SyncTarget() {
@@ -149,13 +173,18 @@ absl::StatusOr<UpdateStatistics> Trainer::Update() {
     s.target.Forward(states.narrow(0, rows, rows), s.target_pass);
     UpdateStatistics statistics =
         s.Loss(s.online_pass.q.to(at::kCPU), s.target_pass.q.to(at::kCPU));
-    if (!std::isfinite(statistics.loss)) {
+    const bool finite = std::isfinite(statistics.loss);
+    if (!finite && s.options.ranks == nullptr) {
       return absl::DataLossError(
           absl::StrFormat("loss %g at update %d is not finite; the last good weights stay",
                           statistics.loss, s.updates + 1));
     }
-    s.online.Backward(states, s.online_pass, s.q_gradient_host.to(s.device),
-                      s.optimizer.gradient());
+    if (finite) {
+      s.online.Backward(states, s.online_pass, s.q_gradient_host.to(s.device),
+                        s.optimizer.gradient());
+    }
+    if (s.options.ranks != nullptr) VIXEN_RETURN_IF_ERROR(s.Share(statistics));
+    if (s.options.ascent) s.optimizer.gradient().neg_();
     statistics.gradient_norm = s.optimizer.Step(s.online.parameters());
     if (!std::isfinite(statistics.gradient_norm)) {
       return absl::DataLossError(

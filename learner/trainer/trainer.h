@@ -16,6 +16,8 @@
 
 namespace vixen::learner {
 
+class Ranks;
+
 struct TrainerOptions {
   kernels::Architecture architecture;
   std::vector<uint8_t> actions;  // allowed, ascending: every argmax runs over these only
@@ -29,6 +31,8 @@ struct TrainerOptions {
   double polyak_tau = 0.005;   // share of the online weights each update; unused with a period
   uint64_t target_period = 0;  // > 0: hard copy every so many updates
   bool frozen_target = false;  // planted fault: never sync
+  bool ascent = false;         // planted fault: against the gradient's sign
+  Ranks* ranks = nullptr;      // gradients are averaged over these; none: alone
   std::string device = "cpu";  // as SetUpDevice answered
 };
 
@@ -47,7 +51,9 @@ class Trainer {
 
   // One update from the minibatch: loss, gradient, clip, Adam, target sync; |td| of its rows is
   // then in abs_td(). DATA_LOSS when loss or gradient is not finite: the weights are as before
-  // then.
+  // then. With ranks the loss and its statistics (but the largest Q) are the means over all of
+  // them, a loss at any rank that is not finite is DATA_LOSS at each, and what Ranks::Sum says
+  // comes back with the weights as before.
   absl::StatusOr<UpdateStatistics> Update();
   std::span<const float> abs_td() const;
 

@@ -59,14 +59,15 @@ void FillEnvironment(v1::EnvironmentSettings& environment) {
   }
 }
 
-void FillEnvironmentsIn(Message& message) {
+void FillPresetsIn(Message& message) {
   if (auto* environment = dynamic_cast<v1::EnvironmentSettings*>(&message)) {
     FillEnvironment(*environment);
   }
+  if (auto* learner = dynamic_cast<v1::LearnerConfig*>(&message)) ApplyPreset(*learner);
   for (int i = 0; i < message.GetDescriptor()->field_count(); ++i) {
     const FieldDescriptor* field = message.GetDescriptor()->field(i);
     if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
-      FillEnvironmentsIn(*message.GetReflection()->MutableMessage(&message, field));
+      FillPresetsIn(*message.GetReflection()->MutableMessage(&message, field));
     }
   }
 }
@@ -74,7 +75,7 @@ void FillEnvironmentsIn(Message& message) {
 }  // namespace
 
 void FillDefaults(Message& config) {
-  FillEnvironmentsIn(config);
+  FillPresetsIn(config);
   for (const Leaf& leaf : LeavesOf(*config.GetDescriptor())) {
     Message& owner = MutableOwnerOf(config, leaf);
     if (CountOf(owner, *leaf.field) > 0) continue;

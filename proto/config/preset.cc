@@ -22,7 +22,24 @@ const v1::EnvironmentSettings& Recommended() {
   return *values;
 }
 
+// Measured on the test-bed (docs/learning.md). Singular fields only, as above.
+const v1::LearnerConfig& RecommendedLearner() {
+  static const v1::LearnerConfig* const values = [] {
+    auto* config = new v1::LearnerConfig;
+    config->mutable_replay()->set_alpha(0);
+    return config;
+  }();
+  return *values;
+}
+
 }  // namespace
+
+void ApplyPreset(v1::LearnerConfig& config) {
+  if (config.preset() != v1::LEARNER_RECOMMENDED) return;
+  v1::LearnerConfig merged = RecommendedLearner();
+  merged.MergeFrom(config);
+  config = std::move(merged);
+}
 
 void ApplyPreset(v1::EnvironmentSettings& settings) {
   if (settings.preset() != v1::EnvironmentSettings::RECOMMENDED) return;

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// Several learners on one policy: what the ranks agree on before each update, and what becomes of
+// the rest when one is gone.
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <set>
+#include <span>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/status_macros.h"
+#include "base/version.h"
+#include "learner/loop/learner.h"
+#include "proto/config/leaf.h"
+#include "proto/config/settings.h"
+#include "proto/config/value_text.h"
+
+namespace vixen::learner {
+namespace {
+
+// What a rank says before each update.
+enum Said : size_t {
+  kLeaving,
+  kFailed,
+  kMayUpdate,
+  kDone,
+  kLeastShare,
+  kTransitions,
+  kVersion,
+  kCheckpoint,
+  kSaid
+};
+
+// Everything that must be the same at every rank, a line each.
+absl::StatusOr<std::string> SharedFacts(const Plan& plan) {
+  std::string facts = SharedSettings(plan.config);
+  const auto add = [&facts](std::string_view name, const std::string& value) {
+    absl::StrAppend(&facts, std::string(name), "\t", value, "\n");
+  };
+  add("software", std::string(base::Version()));
+  add("architecture", plan.architecture.Describe());
+  add("dataset fingerprint", absl::BytesToHexString(plan.dataset_fingerprint));
+  add("scaler fingerprint", absl::BytesToHexString(plan.scaler_fingerprint));
+  VIXEN_ASSIGN_OR_RETURN(
+      const v1::EnvironmentSettings environment,
+      config::ParseSettingsBytes(plan.environment_bytes, "the actor's settings"));
+  for (const config::Leaf& leaf : config::LeavesOf(*environment.GetDescriptor())) {
+    add(absl::StrCat("the actor's ", leaf.name()), config::ValuesText(environment, leaf));
+  }
+  return facts;
+}
+
+template <typename T>
+std::span<std::byte> BytesOf(std::vector<T>& values) {
+  return std::as_writable_bytes(std::span(values));
+}
+
+}  // namespace
+
+absl::Status Learner::CheckRanksAgree() {
+  VIXEN_ASSIGN_OR_RETURN(const std::string facts, SharedFacts(plan_));
+  VIXEN_ASSIGN_OR_RETURN(const std::vector<std::string> all, ranks_->Gather(facts));
+  VIXEN_RETURN_IF_ERROR(CheckAgreement(all));
+
+  VIXEN_ASSIGN_OR_RETURN(const std::vector<std::string> consumers,
+                         ranks_->Gather(plan_.config.consumer()));
+  if (std::set<std::string>(consumers.begin(), consumers.end()).size() != consumers.size()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the ranks need a consumer name each, they have ",
+                     absl::StrJoin(consumers, ", "), "; leave --consumer out"));
+  }
+  const std::vector<double> mine = {static_cast<double>(updates_)};
+  VIXEN_ASSIGN_OR_RETURN(const std::span<const double> updates, ranks_->Gather(mine));
+  if (std::all_of(updates.begin(), updates.end(), [&](double u) { return u == updates[0]; })) {
+    return absl::OkStatus();
+  }
+  const std::string list = absl::StrJoin(updates, ", ");
+  if (updates[0] == 0) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "rank 0 begins anew and others resume: the ranks have made ", list, " updates"));
+  }
+  spdlog::warn("the ranks resume at {} updates: rank 0's model is taken", list);
+  return absl::OkStatus();
+}
+
+absl::Status Learner::CopyModelFromLeader() {
+  std::vector<uint64_t> counts = {updates_};
+  VIXEN_RETURN_IF_ERROR(ranks_->CopyFromLeader(BytesOf(counts)));
+  TrainerCut cut = trainer_->Save();
+  std::vector<float> steps = {cut.optimizer.steps};
+  cut.updates = counts[0];
+  for (std::vector<float>* part :
+       {&cut.online.values, &cut.target.values, &cut.optimizer.first.values,
+        &cut.optimizer.second.values, &steps}) {
+    VIXEN_RETURN_IF_ERROR(ranks_->CopyFromLeader(BytesOf(*part)));
+  }
+  cut.optimizer.steps = steps[0];
+  VIXEN_RETURN_IF_ERROR(trainer_->Restore(cut));
+  updates_ = counts[0];
+  if (curiosity_ == nullptr) return absl::OkStatus();
+  CuriosityCut curiosity = curiosity_->Save();
+  steps[0] = curiosity.optimizer.steps;
+  for (std::vector<float>* part : {&curiosity.weights.values, &curiosity.optimizer.first.values,
+                                   &curiosity.optimizer.second.values, &steps}) {
+    VIXEN_RETURN_IF_ERROR(ranks_->CopyFromLeader(BytesOf(*part)));
+  }
+  curiosity.optimizer.steps = steps[0];
+  return curiosity_->Restore(curiosity);
+}
+
+absl::Status Learner::AgreeOnTurn(const absl::Status& taken, const StopFlag& stop, bool& ended) {
+  std::vector<double> mine(kSaid, 0.0);
+  mine[kLeaving] = stop.stopped() ? 1 : 0;
+  mine[kFailed] = taken.ok() ? 0 : 1;
+  mine[kMayUpdate] = MaySample() ? 1 : 0;
+  mine[kDone] = Done() ? 1 : 0;
+  mine[kLeastShare] = replay_.LeastShare();
+  mine[kTransitions] = static_cast<double>(transitions_);
+  mine[kVersion] = static_cast<double>(version_[0]);
+  mine[kCheckpoint] = checkpoint_due_ ? 1 : 0;
+  const absl::StatusOr<std::span<const double>> gathered = ranks_->Gather(mine);
+  if (!taken.ok()) {
+    ended = true;  // what the others make of it is theirs
+    return taken;
+  }
+  if (!gathered.ok()) return gathered.status();
+  const auto said = [&](size_t member, Said what) { return (*gathered)[member * kSaid + what]; };
+
+  joint_ = {.may_update = true,
+            .checkpoint = said(0, kCheckpoint) != 0,
+            .least_share = std::numeric_limits<double>::infinity()};
+  bool done = false;
+  std::vector<int> leaving, failed;
+  for (size_t i = 0; i < ranks_->size(); ++i) {
+    const int rank = ranks_->members()[i];
+    if (said(i, kFailed) != 0) failed.push_back(rank);
+    if (said(i, kLeaving) != 0) leaving.push_back(rank);
+    done = done || said(i, kDone) != 0;
+    joint_.may_update = joint_.may_update && said(i, kMayUpdate) != 0;
+    joint_.least_share = std::min(joint_.least_share, said(i, kLeastShare));
+    joint_.transitions += static_cast<uint64_t>(said(i, kTransitions));
+  }
+  if (!leads()) version_[0] = static_cast<uint64_t>(said(0, kVersion));
+  if (!failed.empty()) return PartFrom(failed, /*failed=*/true, ended);
+  if (!leaving.empty()) return PartFrom(leaving, /*failed=*/false, ended);
+  ended = done;
+  return absl::OkStatus();
+}
+
+absl::Status Learner::PartFrom(const std::vector<int>& gone, bool failed, bool& ended) {
+  const auto is_gone = [&gone](int rank) {
+    return std::find(gone.begin(), gone.end(), rank) != gone.end();
+  };
+  const bool go_on =
+      plan_.config.parallel().on_rank_lost() == v1::ParallelSettings::CONTINUE && !is_gone(0);
+  joint_.may_update = false;
+  if (go_on && !is_gone(ranks_->rank())) {
+    spdlog::warn("rank {} {}: going on without", absl::StrJoin(gone, ", "),
+                 failed ? "failed" : "was asked to stop");
+    Ranks::Survivors rest{.members = {}, .lost = gone};
+    std::copy_if(ranks_->members().begin(), ranks_->members().end(),
+                 std::back_inserter(rest.members), [&](int rank) { return !is_gone(rank); });
+    return ranks_->GoOnWith(rest);
+  }
+  ended = true;
+  if (!failed) {
+    spdlog::info("rank {} was asked to stop: stopping", absl::StrJoin(gone, ", "));
+    return absl::OkStatus();
+  }
+  return absl::UnavailableError(absl::StrCat("rank ", absl::StrJoin(gone, ", "),
+                                             " ended with an error (its log says which); "
+                                             "stopped after ",
+                                             updates_, " updates"));
+}
+
+absl::Status Learner::Recover(const absl::Status& error) {
+  if (ranks_ == nullptr || !absl::IsUnavailable(error)) return error;
+  joint_.may_update = false;
+  spdlog::warn("{}", error.ToString());
+  const absl::StatusOr<Ranks::Survivors> survivors = ranks_->FindSurvivors();
+  const bool go_on = plan_.config.parallel().on_rank_lost() == v1::ParallelSettings::CONTINUE;
+  if (!survivors.ok() || !go_on) {
+    const std::string who =
+        survivors.ok() ? absl::StrCat("rank ", absl::StrJoin(survivors->lost, ", "), " is lost")
+                       : std::string(survivors.status().message());
+    return absl::UnavailableError(
+        absl::StrCat(who, "; rank ", ranks_->rank(), " stopped after ", updates_, " updates",
+                     survivors.ok() ? "; on_rank_lost CONTINUE would go on with the rest" : ""));
+  }
+  spdlog::warn("rank {} is lost: going on with {} of them", absl::StrJoin(survivors->lost, ", "),
+               survivors->members.size());
+  VIXEN_RETURN_IF_ERROR(ranks_->GoOnWith(*survivors));
+  // Where the exchange broke, some may have made the update and others not.
+  return CopyModelFromLeader();
+}
+
+}  // namespace vixen::learner
