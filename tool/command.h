@@ -25,5 +25,6 @@ void AddEval(CLI::App& app, Selected& selected);
 void AddReport(CLI::App& app, Selected& selected);
 void AddBench(CLI::App& app, Selected& selected);
 void AddDoctor(CLI::App& app, Selected& selected);
+void AddCompletion(CLI::App& app, Selected& selected);
 
 }  // namespace vixen::tool

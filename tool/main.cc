@@ -31,6 +31,7 @@ constexpr std::pair<const char*, const char*> kExamples[] = {
     {"report", "vixen report eval.json --out report.html"},
     {"bench", "vixen bench kernel --json kernel.json"},
     {"doctor", "vixen doctor"},
+    {"completion", "source <(vixen completion bash)     # in ~/.bashrc"},
 };
 
 void AddExamples(CLI::App& app) {
@@ -60,6 +61,7 @@ int Run(int argc, char** argv) {
   AddReport(app, selected);
   AddBench(app, selected);
   AddDoctor(app, selected);
+  AddCompletion(app, selected);
   AddExamples(app);
 
   if (const auto exit_code = config::ParseCommandLine(app, argc, argv, "vixen")) return *exit_code;
