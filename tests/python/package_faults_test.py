@@ -133,6 +133,37 @@ class Faults(unittest.TestCase):
         with self.assertRaisesRegex(vixen.ActorUnavailable, "does the actor listen there"):
             vixen.connect(self.world.address, timeout=0.3)
 
+    def test_a_push_waits_for_an_actor_that_is_away(self):
+        actor = self.connect()
+        actor.timeout = 0.5
+        policy = self.push(actor)
+        self.world.actor.kill()
+        impatient = actor.policy("p", patience=0)
+        with self.assertRaises(vixen.ActorUnavailable):
+            impatient.push(online=self.tensors)
+        pushed = []
+        thread = threading.Thread(target=lambda: pushed.append(policy.push(online=self.tensors)), daemon=True)
+        thread.start()
+        self.world.start_actor()
+        thread.join(60)
+        self.assertEqual(pushed, [2])
+        self.assertEqual(policy.weights()[0].version, 2)
+
+    def test_a_stream_without_weights_says_what_it_waits_for(self):
+        actor = self.connect()
+        with self.assertLogs("vixen", "WARNING") as logged:
+            stream = actor.batches("nobody", limit=1)
+            thread = threading.Thread(target=lambda: list(stream), daemon=True)
+            thread.start()
+            wait_for(lambda: stream.counters.get("notices"), "the notice", 20)
+            actor.policy("nobody").push(online=self.tensors_of(actor), target=self.tensors_of(actor), epsilon=1.0)
+            thread.join(30)
+        self.assertFalse(thread.is_alive())
+        self.assertIn("weights", logged.output[0])
+
+    def tensors_of(self, actor):
+        return random_tensors(actor.info().architecture)
+
     def test_a_draining_actor_ends_the_stream_and_its_successor_is_found(self):
         actor = self.connect()
         policy = self.push(actor)

@@ -97,9 +97,9 @@ class Actor:
         """(WeightsHeader, float32 tensors by name) of what is live. ActorError NOT_FOUND when nothing was pushed."""
         return Policy(self, policy).weights(kind)
 
-    def policy(self, name: str = "default") -> Policy:
+    def policy(self, name: str = "default", patience: float | None = 60.0) -> Policy:
         """The policy of that name: to push its weights and to take its batches."""
-        return Policy(self, name)
+        return Policy(self, name, patience)
 
     def batches(self, policy: str = "default", **options: Any) -> BatchStream:
         """Batches of a policy as an iterator; see BatchStream for the options."""

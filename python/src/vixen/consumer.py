@@ -162,7 +162,7 @@ class Consumer:
             return None
         if isinstance(what, actor_pb2.Notice):
             self.counters["notices"] += 1
-            log.info("%s", what.text)
+            log.warning("policy %s, group %s: %s", self.options.policy, self.options.group, what.text)
             return None
         header, trailer, payload = what
         run, sequence = header.run_id, header.sequence

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from . import tensor_file
 from . import weights as weights_
 from .consumer import Options
 from .errors import ActorError, ConfigurationError, WeightsError
-from .stream import BatchStream
+from .stream import Backoff, BatchStream
 from .v1 import weights_pb2
 
 if TYPE_CHECKING:
@@ -26,10 +27,11 @@ PUSH_SECONDS = 30.0
 
 
 class Policy:
-    """Made by Actor.policy. Thread-safe: pushes come one after another."""
+    """Made by Actor.policy. Thread-safe: pushes come one after another. A push to an actor that is away is tried again
+    for `patience` seconds (None: for ever)."""
 
-    def __init__(self, actor: Actor, name: str):
-        self.actor, self.name = actor, name
+    def __init__(self, actor: Actor, name: str, patience: float | None = 60.0):
+        self.actor, self.name, self.patience = actor, name, patience
         self.version = 0  # the highest that was pushed here
         self.epsilon: float | None = None
         self._run_id: int | None = None  # that of the last push
@@ -105,21 +107,25 @@ class Policy:
 
     def _push(self, wanted: Mapping[str, tuple[dict[str, np.ndarray], int]], epsilon: float | None) -> int:
         """All of one version; when others were faster, of a later one."""
-        for attempt in range(3):
-            info = self.actor.info()
-            live = max((max(p.online_version, p.target_version, p.curiosity_version) for p in info.policies
-                        if p.policy == self.name), default=0)
-            version = max(self.version, live) + 1
+        backoff, overtaken = Backoff(self.patience), 0
+        while True:
             try:
+                info = self.actor.info()
+                live = max((max(p.online_version, p.target_version, p.curiosity_version) for p in info.policies
+                            if p.policy == self.name), default=0)
+                version = max(self.version, live) + 1
                 for kind, (tensors, step) in wanted.items():
                     self._push_one(kind, version, tensors, step, epsilon, info)
             except ActorError as error:
-                if error.code != grpc.StatusCode.ABORTED or attempt == 2:
+                if error.code == grpc.StatusCode.ABORTED and overtaken < 3:
+                    overtaken += 1
+                    continue
+                if error.code in (grpc.StatusCode.ABORTED, grpc.StatusCode.RESOURCE_EXHAUSTED):
                     raise
+                time.sleep(backoff.failed(error))
                 continue
             self.version, self._run_id, self.epsilon = version, info.run_id, epsilon
             return version
-        raise AssertionError("unreachable")
 
     def _push_one(self, kind: str, version: int, tensors: dict[str, np.ndarray], step: int, epsilon: float | None,
                   info: Any) -> None:
