@@ -107,16 +107,27 @@ Chart Histogram(std::vector<double> values, std::string title) {
 }  // namespace
 
 Chart EquityChart(const Evaluation& evaluation, bool logarithmic) {
-  Chart chart = OverTime(evaluation, "Equity of the policy, buy-and-hold and flat");
+  Chart chart = OverTime(evaluation, "Equity of the policy and of the benchmarks");
   chart.y_format = AxisFormat::kMoney;
   chart.y_log = logarithmic;
   chart.height = 340;
   const std::vector<double> x = XOf(evaluation);
+  if (const auto& band = evaluation.random_timing.band; !band.step.empty()) {
+    ChartSeries random{"random timing", "flat", Mark::kBand, {}, {}};
+    for (size_t i = 0; i < band.step.size(); ++i) {
+      random.x.push_back(x[band.step[i]]);
+      random.y.push_back(band.low[i] * evaluation.initial_capital);
+      random.y2.push_back(band.high[i] * evaluation.initial_capital);
+    }
+    chart.series.push_back(std::move(random));
+  }
   chart.series.push_back({"flat",
                           "flat",
                           Mark::kLine,
                           {x.front(), x.back()},
                           {evaluation.initial_capital, evaluation.initial_capital}});
+  chart.series.push_back(
+      {"moving average", "c5", Mark::kLine, x, evaluation.series.moving_average});
   chart.series.push_back({"buy-and-hold", "hold", Mark::kLine, x, evaluation.series.buy_and_hold});
   chart.series.push_back({"policy", "policy", Mark::kLine, x, evaluation.series.equity});
   return chart;

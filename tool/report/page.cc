@@ -50,6 +50,7 @@ std::string RenderReport(const std::vector<Evaluation>& evaluations,
     html += HeadSection(evaluation);
     html += CurveSection(evaluation);
     html += MetricSection(evaluation);
+    html += EvidenceSection(evaluation);
     html += TradeSection(evaluation);
     html += BehaviourSection(evaluation);
     if (training && &evaluation == &evaluations.back()) html += TrainingSection(*training);

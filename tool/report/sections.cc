@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "tool/eval/summary_text.h"
 #include "tool/format.h"
 #include "tool/metric_text.h"
 #include "tool/report/evaluation_charts.h"
@@ -91,6 +92,26 @@ std::string ActionName(size_t action) {
                       " ", kUrgencies[style % 3]);
 }
 
+template <size_t kSize>
+std::string OutcomeTable(const char* what, const std::array<const char*, kSize>& names,
+                         const std::array<Outcome, kSize>& outcomes) {
+  uint64_t steps = 0;
+  for (const Outcome& outcome : outcomes) steps += outcome.steps;
+  Table table({{what}, {"steps"}, {"share"}, {""}, {"profit"}, {"costs"}});
+  for (size_t i = 0; i < kSize; ++i) {
+    const Outcome& outcome = outcomes[i];
+    const double share =
+        static_cast<double>(outcome.steps) / static_cast<double>(std::max<uint64_t>(steps, 1));
+    table.Row({{names[i]},
+               {Count(outcome.steps)},
+               {Percent(share)},
+               {.bar = share},
+               {Decimal(outcome.profit, 0), SignedClass(outcome.profit)},
+               {Decimal(outcome.costs, 0)}});
+  }
+  return table.Html();
+}
+
 std::string RewardTable(const Evaluation& evaluation) {
   const kernels::LaunchStatistics& statistics = evaluation.statistics;
   const auto shares = RewardVarianceShares(statistics);
@@ -107,6 +128,14 @@ std::string RewardTable(const Evaluation& evaluation) {
                {.bar = shares[i]}});
   }
   return table.Html();
+}
+
+std::string WeightsText(const Evaluation& evaluation) {
+  const std::string folds = Plural(evaluation.folds.size(), "fold");
+  if (evaluation.fold_weights) return absl::StrCat("other weights for each of ", folds);
+  return absl::StrCat(
+      "online weights version ", evaluation.identity.online_version,
+      evaluation.folds.empty() ? std::string() : absl::StrCat(", the same on ", folds));
 }
 
 }  // namespace
@@ -128,9 +157,8 @@ std::string HeadSection(const Evaluation& evaluation) {
       "p",
       absl::StrCat(Time(first), " to ", Time(time.back()), " · ", Count(evaluation.steps()),
                    " steps of ", Duration(evaluation.annualisation.bar_seconds), " in ",
-                   Plural(evaluation.parts.size(), "part"),
-                   " · greedy policy, online weights version ", evaluation.identity.online_version,
-                   " · ",
+                   Plural(evaluation.parts.size(), "part"), " · ", PolicyKind(evaluation),
+                   " policy, ", WeightsText(evaluation), " · ",
                    unseen ? "bars not used in training" : "not separated from the training bars"),
       "sub");
   html += "<dl class=\"facts\">";
@@ -151,7 +179,11 @@ std::string CurveSection(const Evaluation& evaluation) {
                   absl::StrCat("After all costs, from ", Decimal(evaluation.initial_capital, 0),
                                evaluation.parts.size() > 1
                                    ? "; each part starts afresh and the curve chains their returns."
-                                   : ". Buy-and-hold pays one market order."),
+                                   : ". Buy-and-hold pays one market order.",
+                               evaluation.random_timing.shifts > 0
+                                   ? " Grey: where nine tenths of the runs lie that hold the "
+                                     "policy’s positions at random times."
+                                   : ""),
                   "sub");
   html += Figure(RenderResponsive(EquityChart(evaluation, false)));
   html += "<details><summary>Logarithmic scale</summary>" +
@@ -194,19 +226,30 @@ std::string CurveSection(const Evaluation& evaluation) {
 }
 
 std::string MetricSection(const Evaluation& evaluation) {
+  const MovingAverageRule& rule = evaluation.moving_average_rule;
   std::string html = Element("h2", "Metrics");
-  html += Element("p",
-                  absl::StrCat("A year has P = ", Decimal(evaluation.annualisation.steps_a_year, 0),
-                               " steps (", evaluation.annualisation.how, "). Risk-free rate ",
-                               Percent(evaluation.risk_free),
-                               ". – where a value cannot be had; the reason is shown on hover and "
-                               "in the file."),
-                  "sub");
-  Table table({{""}, {"policy"}, {"buy-and-hold"}, {"flat"}}, "even");
+  html += Element(
+      "p",
+      absl::StrCat("A year has P = ", Decimal(evaluation.annualisation.steps_a_year, 0), " steps (",
+                   evaluation.annualisation.how, "). Risk-free rate ",
+                   Percent(evaluation.risk_free), ". Mean: long while the mean of the last ",
+                   rule.fast, " closes is above that of ", rule.slow,
+                   ", else flat. Random: the policy’s own positions and costs moved to "
+                   "other times, the median run of ",
+                   evaluation.random_timing.shifts,
+                   ". – where a value cannot be had; the reason is shown on hover and "
+                   "in the file."),
+      "sub");
+  Table table({{""},
+               {"policy"},
+               {"buy-and-hold"},
+               {"flat"},
+               {absl::StrCat("mean ", rule.fast, " / ", rule.slow)},
+               {"random"}});
   for (const MetricSpec& spec : MetricSpecs()) {
     std::vector<Cell> cells = {{std::string(spec.title)}};
-    for (const Metrics* metrics :
-         {&evaluation.policy, &evaluation.buy_and_hold, &evaluation.flat}) {
+    for (const Metrics* metrics : {&evaluation.policy, &evaluation.buy_and_hold, &evaluation.flat,
+                                   &evaluation.moving_average, &evaluation.random}) {
       Cell cell = MetricCell(spec, (*metrics)[spec.id]);
       if (spec.id == MetricId::kDrawdownDuration && !metrics->recovered) {
         cell.text += ", not recovered";
@@ -271,24 +314,19 @@ std::string TradeSection(const Evaluation& evaluation) {
 }
 
 std::string BehaviourSection(const Evaluation& evaluation) {
-  const kernels::LaunchStatistics& statistics = evaluation.statistics;
-  std::vector<std::pair<std::string, double>> exposures, barriers, actions;
-  static constexpr const char* kLevels[] = {"short", "half short", "flat", "half long", "long"};
-  static constexpr const char* kResults[] = {"none", "profit", "stop", "time"};
-  for (size_t i = 0; i < std::size(kLevels); ++i) {
-    exposures.emplace_back(kLevels[i], statistics.exposure_class[i]);
-  }
-  for (size_t i = 0; i < std::size(kResults); ++i) {
-    barriers.emplace_back(kResults[i], statistics.barrier_result[i]);
-  }
+  std::vector<std::pair<std::string, double>> actions;
   for (size_t i = 0; i < evaluation.action.size(); ++i) {
     if (evaluation.action[i] > 0) actions.emplace_back(ActionName(i), evaluation.action[i]);
   }
   std::stable_sort(actions.begin(), actions.end(),
                    [](const auto& a, const auto& b) { return a.second > b.second; });
   std::string html = Element("h2", "What the policy does");
-  html += "<div class=\"two\"><div>" + ShareTable("chosen exposure", exposures, true).Html() +
-          "</div><div>" + ShareTable("barrier result", barriers, true).Html() + "</div></div>\n";
+  html += Element("p",
+                  "Steps by the exposure that was chosen, and by the barrier that was hit in them; "
+                  "net profit and costs of those steps.",
+                  "sub");
+  html += OutcomeTable("chosen exposure", ExposureNames(), evaluation.by_exposure) +
+          OutcomeTable("barrier result", BarrierNames(), evaluation.by_barrier);
   html += "<details><summary>Every action</summary>" + ShareTable("action", actions, true).Html() +
           "</details>\n";
   html += Element("h2", "What the reward is made of");

@@ -13,6 +13,7 @@ std::string TitleOf(const Evaluation& evaluation);
 std::string HeadSection(const Evaluation& evaluation);  // facts and warnings
 std::string CurveSection(const Evaluation& evaluation);
 std::string MetricSection(const Evaluation& evaluation);
+std::string EvidenceSection(const Evaluation& evaluation);  // intervals, folds, seeds, costs
 std::string TradeSection(const Evaluation& evaluation);
 std::string BehaviourSection(const Evaluation& evaluation);
 std::string TrainingSection(const TrainingLog& log);

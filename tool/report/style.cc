@@ -35,6 +35,7 @@ svg .legend{fill:var(--ink)}
 .bars{fill-opacity:.65}
 .policy{--k:var(--policy)}.hold{--k:var(--hold)}.flat{--k:var(--flat)}.price{--k:var(--price)}.long{--k:var(--long)}.short{--k:var(--short)}
 .line.flat{stroke-dasharray:4 4}
+.line.whisker{stroke-width:2;stroke-dasharray:none}
 .c1{--k:var(--c1)}.c2{--k:var(--c2)}.c3{--k:var(--c3)}.c4{--k:var(--c4)}.c5{--k:var(--c5)}.c6{--k:var(--c6)}
 .facts{display:grid;grid-template-columns:repeat(5,1fr);gap:0;margin:20px 0 0;border:1px solid var(--rule);border-radius:4px;overflow:hidden}
 .facts>div{padding:11px 14px;border-left:1px solid var(--rule)}
@@ -53,11 +54,9 @@ th{font-weight:600;color:var(--soft);border-bottom-color:var(--rule)}
 th:first-child,td:first-child{text-align:left;padding-left:0}
 td.text,th.text{text-align:left;white-space:normal}
 td.text{overflow-wrap:anywhere}
-.even th,.even td{width:22%;white-space:normal}
-.even th:first-child,.even td:first-child{width:34%}
 td.none{color:var(--soft)}
 td.gain{color:var(--long)}td.loss{color:var(--short)}
-td.bar{width:34%;min-width:90px;text-align:left}
+td.bar{width:26%;min-width:90px;text-align:left}
 td.bar i{display:block;height:9px;background:var(--policy);opacity:.75;min-width:1px}
 .two{display:grid;grid-template-columns:1fr 1fr;gap:0 40px}
 .two>*{min-width:0}

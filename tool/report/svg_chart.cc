@@ -16,8 +16,9 @@ namespace {
 constexpr int kWide = 1040;
 constexpr int kHalf = 500;
 constexpr int kNarrow = 380;
-constexpr size_t kWidePoints = 1500;
-constexpr size_t kNarrowPoints = 500;
+// The lowest and highest of each pixel's values: more points cannot be seen.
+constexpr size_t kWidePoints = 2 * kWide;
+constexpr size_t kNarrowPoints = 2 * kNarrow;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // "12.3": a tenth of a unit is below what a screen shows.
@@ -32,6 +33,28 @@ double TextWidth(std::string_view text) {
   const auto characters =
       std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; });
   return 6.8 * static_cast<double>(characters);
+}
+
+constexpr double kLegendLeft = 4;
+constexpr double kLegendRow = 16;
+
+double LegendWidth(const ChartSeries& series) { return 32 + TextWidth(series.name); }
+
+// The named series in as many rows as `width` asks for. What is drawn last lies on top and is named
+// first.
+std::vector<std::vector<const ChartSeries*>> LegendRows(const Chart& chart, double width) {
+  std::vector<std::vector<const ChartSeries*>> rows;
+  double used = 0;
+  for (auto series = chart.series.rbegin(); series != chart.series.rend(); ++series) {
+    if (series->name.empty()) continue;
+    if (rows.empty() || used + LegendWidth(*series) > width) {
+      rows.emplace_back();
+      used = 0;
+    }
+    rows.back().push_back(&*series);
+    used += LegendWidth(*series);
+  }
+  return rows;
 }
 
 struct Range {
@@ -54,6 +77,7 @@ class Frame {
         if (!std::isfinite(series.y[i])) continue;
         x_.Take(series.x[i]);
         y_.Take(series.y[i]);
+        if (i < series.y2.size()) y_.Take(series.y2[i]);
       }
       if (series.mark == Mark::kBars && series.x.size() > 1) {
         bin_ = series.x[1] - series.x[0];
@@ -94,12 +118,14 @@ class Frame {
     double longest = narrow_ ? 34 : 54;
     for (const Tick& tick : y_ticks_) longest = std::max(longest, TextWidth(tick.label));
     left_ = 10 + longest;
+    const size_t rows_of_legend = LegendRows(chart, right() - kLegendLeft).size();
+    extra_legend_ = rows_of_legend > 1 ? kLegendRow * static_cast<double>(rows_of_legend - 1) : 0;
   }
 
   bool empty() const { return x_.empty() || y_.empty(); }
   double left() const { return left_; }
   double right() const { return width_ - 10.0; }
-  double top() const { return 24; }
+  double top() const { return 24 + extra_legend_; }
   double bottom() const { return chart_.height - (chart_.x_label.empty() ? 26.0 : 42.0); }
   double X(double x) const {
     return left() + (x - x_.low) / (x_.high - x_.low) * (right() - left());
@@ -157,6 +183,7 @@ class Frame {
   bool log_ = false;
   double bin_ = 0;
   double left_ = 0;
+  double extra_legend_ = 0;  // height of its rows beyond the first
   std::vector<Tick> x_ticks_;
   std::vector<Tick> y_ticks_;
 };
@@ -188,6 +215,18 @@ void DrawLine(const ChartSeries& series, const Frame& frame, size_t points, std:
   close();
   absl::StrAppend(&svg, "<path class=\"", area ? "area " : "line ", series.style, "\" d=\"", path,
                   "\"/>");
+}
+
+void DrawBand(const ChartSeries& series, const Frame& frame, std::string& svg) {
+  std::string path;
+  for (size_t i = 0; i < series.x.size(); ++i) {
+    absl::StrAppend(&path, i == 0 ? "M" : "L", Num(frame.X(series.x[i])), " ",
+                    Num(frame.Y(series.y[i])));
+  }
+  for (size_t i = series.x.size(); i-- > 0;) {
+    absl::StrAppend(&path, "L", Num(frame.X(series.x[i])), " ", Num(frame.Y(series.y2[i])));
+  }
+  absl::StrAppend(&svg, "<path class=\"area ", series.style, "\" d=\"", path, "Z\"/>");
 }
 
 // The mean of each piece: extremes of a position that flips often would fill the picture.
@@ -247,44 +286,49 @@ void DrawMarkers(const ChartSeries& series, const Frame& frame, std::string& svg
                   series.style, "\" d=\"", path, "\"/>");
 }
 
+void DrawLegendEntry(const ChartSeries& series, std::string& svg) {
+  const bool filled = series.mark != Mark::kLine && series.mark != Mark::kCross;
+  const char* kind = series.mark == Mark::kBand ? "area " : filled ? "mark " : "line ";
+  const char* path = "";
+  switch (series.mark) {
+    case Mark::kLine:
+      path = "0 8.5h16";
+      break;
+    case Mark::kUp:
+      path = "10 4l5 9h-10Z";
+      break;
+    case Mark::kDown:
+      path = "10 13l5 -9h-10Z";
+      break;
+    case Mark::kCross:
+      path = "6 4.5l8 8m0 -8l-8 8";
+      break;
+    case Mark::kArea:
+    case Mark::kBand:
+    case Mark::kSignedArea:
+    case Mark::kBars:
+      path = "4 4h10v9h-10Z";
+      break;
+  }
+  absl::StrAppend(&svg, "<path class=\"", kind, series.style, "\" d=\"M", path,
+                  "\"/><text class=\"legend\" x=\"20\" y=\"12\">", EscapeMarkup(series.name),
+                  "</text>");
+}
+
 // In the top margin, right-aligned and read from the left.
 void DrawLegend(const Chart& chart, const Frame& frame, std::string& svg) {
-  double width = 0;
-  std::vector<const ChartSeries*> named;
-  for (const ChartSeries& series : chart.series) {
-    if (series.name.empty()) continue;
-    named.push_back(&series);
-    width += 32 + TextWidth(series.name);
-  }
-  // What is drawn last lies on top and is named first.
-  std::reverse(named.begin(), named.end());
-  double x = std::max(frame.right() - width, frame.narrow() ? 4.0 : frame.left());
-  for (const ChartSeries* series : named) {
-    const bool filled = series->mark != Mark::kLine && series->mark != Mark::kCross;
-    absl::StrAppend(&svg, "<path class=\"", filled ? "mark " : "line ", series->style, "\" d=\"M");
-    switch (series->mark) {
-      case Mark::kLine:
-        absl::StrAppend(&svg, Num(x), " 8.5h16");
-        break;
-      case Mark::kUp:
-        absl::StrAppend(&svg, Num(x + 10), " 4l5 9h-10Z");
-        break;
-      case Mark::kDown:
-        absl::StrAppend(&svg, Num(x + 10), " 13l5 -9h-10Z");
-        break;
-      case Mark::kCross:
-        absl::StrAppend(&svg, Num(x + 6), " 4.5l8 8m0 -8l-8 8");
-        break;
-      case Mark::kArea:
-      case Mark::kSignedArea:
-      case Mark::kBars:
-        absl::StrAppend(&svg, Num(x + 4), " 4h10v9h-10Z");
-        break;
+  double y = 0;
+  for (const auto& row : LegendRows(chart, frame.right() - kLegendLeft)) {
+    double width = 0;
+    for (const ChartSeries* series : row) width += LegendWidth(*series);
+    double x = std::max(frame.right() - width, frame.narrow() ? kLegendLeft : frame.left());
+    for (const ChartSeries* series : row) {
+      absl::StrAppend(&svg, "<g transform=\"translate(", Num(x), " ", Num(y), ")\">");
+      DrawLegendEntry(*series, svg);
+      svg += "</g>";
+      x += LegendWidth(*series);
     }
-    svg += "\"/>";
-    absl::StrAppend(&svg, "<text class=\"legend\" x=\"", Num(x + 20), "\" y=\"12\">",
-                    EscapeMarkup(series->name), "</text>");
-    x += 32 + TextWidth(series->name);
+    y += kLegendRow;
   }
 }
 
@@ -338,6 +382,9 @@ std::string RenderChart(const Chart& chart, int width, size_t points) {
         break;
       case Mark::kSignedArea:
         DrawSignedArea(series, frame, points, svg);
+        break;
+      case Mark::kBand:
+        DrawBand(series, frame, svg);
         break;
       case Mark::kBars:
         DrawBars(series, frame, svg);

@@ -16,6 +16,7 @@ enum class Mark {
   kLine,
   kArea,        // between the line and `base`
   kSignedArea,  // steps; above 0 class "long", below 0 class "short"
+  kBand,        // between y and y2, both as long as x
   kBars,        // x is the middle of a bin; all bins are equally wide
   kUp,          // triangles below the point
   kDown,        // triangles above the point
@@ -28,6 +29,7 @@ struct ChartSeries {
   Mark mark = Mark::kLine;
   std::vector<double> x;
   std::vector<double> y;  // NaN breaks a line
+  std::vector<double> y2 = {};
 };
 
 struct Chart {

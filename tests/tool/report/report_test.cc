@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <regex>
+#include <set>
 
 #include "tests/tool/eval/worked_example.h"
 #include "tests/tool/hand_made.h"
@@ -16,6 +17,7 @@
 #include "tool/report/page.h"
 #include "tool/report/svg_chart.h"
 #include "tool/report/training_log.h"
+#include "tool/report/whisker_chart.h"
 
 namespace vixen::tool {
 namespace {
@@ -144,6 +146,42 @@ TEST(SvgChart, BreaksALineAtGaps) {
   EXPECT_THAT(path, Not(HasSubstr("nan")));
 }
 
+TEST(SvgChart, DrawsABandBetweenTwoCurves) {
+  Chart chart = LineChart({1, 2, 3}, {1, 2, 1});
+  chart.series[0].mark = Mark::kBand;
+  chart.series[0].y2 = {5, 9, 5};
+  const std::string svg = RenderChart(chart, 1000, 100);
+  EXPECT_EQ(MarkupFault(svg), "");
+  EXPECT_THAT(svg, HasSubstr("class=\"area policy\""));
+  EXPECT_THAT(svg, HasSubstr(">8<"));  // the axis reaches the upper curve
+}
+
+TEST(SvgChart, BreaksALegendThatIsWiderThanAPhone) {
+  Chart chart = LineChart({1, 2}, {1, 2});
+  for (int i = 0; i < 5; ++i) chart.series.push_back(chart.series[0]);
+  for (ChartSeries& series : chart.series) series.name = "a longer name";
+  const std::string svg = RenderChart(chart, 380, 100);
+  const std::regex place("translate\\(([0-9.]+) ([0-9.]+)\\)");
+  std::set<std::string> rows;
+  for (std::sregex_iterator at(svg.begin(), svg.end(), place), end; at != end; ++at) {
+    EXPECT_LT(std::stod((*at)[1]) + 20 + 6 * 13, 380);
+    rows.insert((*at)[2]);
+  }
+  EXPECT_EQ(rows.size(), 2u);
+}
+
+TEST(Whiskers, ShowRangeAndValueOfEachRowAndNothingElse) {
+  const std::string svg = RenderWhiskers(
+      "t<", {{"a&b", "policy", -0.1, 0.2, 0.05}, {"c", "hold", 0.1, 0.3, std::nullopt}},
+      AxisFormat::kPercent);
+  EXPECT_EQ(MarkupFault(svg), "");
+  EXPECT_THAT(svg, HasSubstr("a&amp;b"));
+  size_t dots = 0;
+  for (size_t at = svg.find("<circle"); at != svg.npos; at = svg.find("<circle", at + 1)) ++dots;
+  EXPECT_EQ(dots, 2u);  // one row has a value, in the wide and in the narrow picture
+  EXPECT_THAT(RenderWhiskers("t", {}, AxisFormat::kPercent), HasSubstr("No data"));
+}
+
 TEST(SvgChart, SaysSoWithoutData) {
   EXPECT_THAT(RenderChart(LineChart({}, {}), 1000, 100), HasSubstr("No data"));
   EXPECT_THAT(RenderResponsive(LineChart({1, 2}, {kNaN, kNaN})), HasSubstr("No data"));
@@ -168,9 +206,10 @@ TEST(SvgChart, IgnoresALogarithmicScaleForValuesNotAboveZero) {
 
 TEST(Report, HasEverySectionAndIsWellFormed) {
   const std::string page = RenderReport({SomeEvaluation()}, std::nullopt);
-  for (const char* heading : {"Equity", "Drawdown", "Position on price", "Rolling Sharpe ratio",
-                              "Distributions", "Metrics", "Trades", "What the policy does",
-                              "What the reward is made of", "Where this comes from"}) {
+  for (const char* heading :
+       {"Equity", "Drawdown", "Position on price", "Rolling Sharpe ratio", "Distributions",
+        "Metrics", "How far to trust it", "Trades", "What the policy does",
+        "What the reward is made of", "Where this comes from"}) {
     EXPECT_THAT(page, HasSubstr(std::string("<h2>") + heading + "</h2>"));
   }
   EXPECT_EQ(
@@ -216,6 +255,30 @@ TEST(Report, EscapesEveryTextOfTheFile) {
       "");
 }
 
+TEST(Report, SaysWhetherAPolicyServesAllFoldsOrEachHasItsOwn) {
+  EvaluatorOptions options;
+  std::vector<double> closes;
+  for (int i = 0; i < 300; ++i) closes.push_back(100 + 5 * std::sin(0.05 * i));
+  options.dataset = DailyDataset({closes});
+  options.range = {0, 300};
+  options.weights = ConstantPolicy(1, 37);
+  options.folds = 3;
+  options.epsilon = 0.1f;
+  options.seeds = 2;
+  std::string page = RenderReport({Evaluate(options).value()}, std::nullopt);
+  EXPECT_THAT(page, HasSubstr("Walk-forward: 3 folds"));
+  EXPECT_THAT(page, HasSubstr("The same policy on all folds"));
+  EXPECT_THAT(page, HasSubstr("Seeds: random in 10.00 % of its steps, 2 runs"));
+  EXPECT_THAT(page, HasSubstr("\u00d74</td>"));  // costs
+  EXPECT_THAT(page, HasSubstr("stationary bootstrap"));
+  options.fold_weights = {ConstantPolicy(1, 37), ConstantPolicy(1, 19), ConstantPolicy(1, 1)};
+  page = RenderReport({Evaluate(options).value()}, std::nullopt);
+  EXPECT_THAT(page, HasSubstr("A policy a fold"));
+  EXPECT_EQ(
+      MarkupFault(page.substr(page.find("<body>"), page.find("</html>") - page.find("<body>"))),
+      "");
+}
+
 TEST(Report, ComparesSeveralEvaluations) {
   const std::string page = RenderReport({SomeEvaluation(), SomeEvaluation(200)}, std::nullopt);
   EXPECT_THAT(page, HasSubstr("Comparison of 2 evaluations"));
@@ -231,8 +294,8 @@ TEST(Report, StaysSmallForAManyYearsOfMinutes) {
     values.resize(n);
     for (size_t i = 0; i < n; ++i) values[i] = small[i % small.size()];
   };
-  for (auto* values :
-       {&series.close, &series.position, &series.exposure, &series.equity, &series.buy_and_hold}) {
+  for (auto* values : {&series.close, &series.position, &series.exposure, &series.equity,
+                       &series.buy_and_hold, &series.moving_average}) {
     grow(*values);
   }
   series.time.resize(n);
