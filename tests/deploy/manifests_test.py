@@ -182,6 +182,35 @@ class Manifests(unittest.TestCase):
             program, tag = re.fullmatch(r"vixen/(\w+):(cpu|cuda)", image).groups()
             self.assertIn(program if tag == "cpu" else f"{program}-cuda", targets)
 
+    def test_the_images_install_every_library_that_the_programs_are_linked_with(self):
+        """scripts/image-test.sh runs them, but not in every build."""
+        need("dpkg-query")
+        text = (SOURCE / "docker/Dockerfile").read_text()
+        stages = {name: body for name, body in re.findall(r"^FROM \S+ AS (\S+)\n(.*?)(?=^FROM |\Z)", text, re.M | re.S)}
+        named = lambda stage: set(re.findall(r"\b(lib[\w.+-]+|zlib1g)\b(?!/)", "".join(
+            line for line in re.findall(r"install -y[^&]*", stages[stage]))))
+
+        def with_dependencies(packages):
+            known, new = set(), set(packages)
+            while new:
+                known |= new
+                text = run("dpkg-query", "-W", "-f", "${Depends}, ${Pre-Depends}\n", *sorted(new), check=False).stdout
+                new = set(re.findall(r"(?:^|[,|])\s*([a-z0-9.+-]+)", text, re.M)) - known
+            return known
+
+        programs = {"actor": "vixen-actor", "learner": "vixen-learner", "tool": "vixen"}
+        linked = {image: {pathlib.Path(path).name for path in re.findall(r"=> (/(?:usr/)?lib/\S+)", run("ldd", BIN / program).stdout)}
+                  for image, program in programs.items()}
+        owners = {}  # of a library's file name
+        for line in run("dpkg-query", "-S", *(f"*/{name}" for name in sorted(set.union(*linked.values())))).stdout.splitlines():
+            package, path = re.match(r"([\w.+-]+)[^/]*(/\S+)", line).groups()
+            owners.setdefault(pathlib.Path(path).name, set()).add(package)
+        for image, libraries in linked.items():
+            self.assertGreater(len(libraries), 20)
+            there = with_dependencies(named("runtime") | (named(image) if image == "learner" else set()))
+            for library in libraries:
+                self.assertTrue(owners[library] & there, f"{image}: nothing installs {library} of {owners[library]}")
+
     def compose(self):
         return yaml.safe_load((DEPLOY / "compose.yaml").read_text())
 
