@@ -4,44 +4,64 @@
 #include <algorithm>
 #include <span>
 
+#include "base/status_macros.h"
 #include "base/str_cat.h"
+#include "base/worker_pool.h"
 #include "market/features/families.h"
+#include "market/segments.h"
 
 namespace vixen::market {
 namespace {
 
-Segment SegmentOf(const Bars& bars, size_t begin, size_t size) {
-  const auto part = [&](const std::vector<double>& column) {
-    return std::span<const double>(column).subspan(begin, size);
-  };
-  return {std::span<const int64_t>(bars.timestamp).subspan(begin, size),
-          part(bars.open),
-          part(bars.high),
-          part(bars.low),
-          part(bars.close),
-          part(bars.volume),
-          bars.has_volume};
-}
+// The features of one segment, block by block.
+class SegmentFeatures {
+ public:
+  SegmentFeatures(base::WorkerPool& pool, size_t block) : pool_(pool), block_(block) {}
 
-void FillSegment(const Segment& segment, std::span<float> rows, size_t first_bar) {
-  FeatureSink sink(rows, first_bar);
-  FillPriceFeatures(segment, sink);
-  FillTrendFeatures(segment, sink);
-  FillMomentumFeatures(segment, sink);
-  FillVolatilityFeatures(segment, sink);
-  FillVolumeFeatures(segment, sink);
-}
-
-// Calls visit(begin, size) for each segment.
-template <typename Visit>
-void ForEachSegment(const Bars& bars, Visit visit) {
-  size_t begin = 0;
-  for (size_t b = 0; b < bars.size(); ++b) {
-    if (bars.last[b] == 0 && b + 1 < bars.size()) continue;
-    visit(begin, b + 1 - begin);
-    begin = b + 1;
+  void Visit(const Bars& bars, const Segment& segment, size_t warm_up,
+             const FeatureVisitor& visit) {
+    for (size_t begin = 0; begin < segment.bars(); begin += block_) {
+      const size_t end = std::min<size_t>(begin + block_, segment.bars());
+      const size_t base = begin == 0 ? 0 : begin - kOverlap;
+      const size_t first_row = std::min(std::max(begin, warm_up), end);
+      rows_.resize((end - first_row) * kFeatureCount);
+      Fill(BlockOf(bars, segment.begin + base, end - base), begin == 0, first_row - base);
+      if (!rows_.empty()) visit(segment.begin + first_row, rows_);
+    }
   }
-}
+
+ private:
+  static BarBlock BlockOf(const Bars& bars, size_t begin, size_t size) {
+    const auto part = [&](const std::vector<double>& column) {
+      return std::span<const double>(column).subspan(begin, size);
+    };
+    return {std::span<const int64_t>(bars.timestamp).subspan(begin, size),
+            part(bars.open),
+            part(bars.high),
+            part(bars.low),
+            part(bars.close),
+            part(bars.volume),
+            bars.has_volume};
+  }
+
+  void Fill(const BarBlock& block, bool first, size_t first_row) {
+    for (Carry& carry : carries_) carry.StartBlock(first);
+    // The longest ones first.
+    pool_.ParallelFor(5, [&](int64_t family, int) {
+      FeatureSink sink(rows_, first_row);
+      if (family == 0) FillTrendFeatures(block, carries_[0], sink);
+      if (family == 1) FillMomentumFeatures(block, carries_[1], sink);
+      if (family == 2) FillVolatilityFeatures(block, carries_[2], sink);
+      if (family == 3) FillPriceFeatures(block, sink);
+      if (family == 4) FillVolumeFeatures(block, sink);
+    });
+  }
+
+  base::WorkerPool& pool_;
+  size_t block_;
+  std::array<Carry, 3> carries_;
+  std::vector<float> rows_;
+};
 
 }  // namespace
 
@@ -63,37 +83,36 @@ const std::array<std::string_view, kFeatureCount>& FeatureNames() {
   return kNames;
 }
 
-absl::StatusOr<FeatureRows> ComputeFeatures(const Bars& bars, int warm_up) {
+absl::Status VisitFeatures(const Bars& bars, int warm_up, int threads, const FeatureVisitor& visit,
+                           size_t block) {
   if (warm_up < kLeastWarmUp) {
     return absl::InvalidArgumentError(
         base::StrCat("warm_up = ", warm_up, ": needs at least ", kLeastWarmUp, " bars"));
   }
   const size_t skipped = static_cast<size_t>(warm_up);
-  FeatureRows rows;
-  size_t longest = 0, count = 0;
-  ForEachSegment(bars, [&](size_t, size_t size) {
-    longest = std::max(longest, size);
-    if (size >= skipped + 2) count += size - skipped;
-  });
-  if (count == 0) {
-    return absl::InvalidArgumentError(
-        base::StrCat("no segment is long enough for features: the longest has ", longest,
-                     " bars, warm_up ", warm_up, " needs ", warm_up + 2));
+  uint64_t longest = 0;
+  base::WorkerPool pool(threads);
+  SegmentFeatures features(pool, std::max(block, kOverlap));
+  for (const Segment& segment : SegmentsOf(bars.last)) {
+    longest = std::max(longest, segment.bars());
+    if (segment.bars() >= skipped + 2) features.Visit(bars, segment, skipped, visit);
   }
-  rows.bar.reserve(count);
-  rows.features.resize(count * kFeatureCount);
-  ForEachSegment(bars, [&](size_t begin, size_t size) {
-    if (size < skipped + 2) {
-      ++rows.short_segments;
-      return;
-    }
-    const size_t first_row = rows.bar.size();
-    for (size_t k = skipped; k < size; ++k) rows.bar.push_back(begin + k);
-    FillSegment(SegmentOf(bars, begin, size),
-                std::span<float>(rows.features)
-                    .subspan(first_row * kFeatureCount, (size - skipped) * kFeatureCount),
-                skipped);
-  });
+  if (longest >= skipped + 2) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      base::StrCat("no segment is long enough for features: the longest has ", longest,
+                   " bars, warm_up ", warm_up, " needs ", warm_up + 2));
+}
+
+absl::StatusOr<FeatureRows> ComputeFeatures(const Bars& bars, int warm_up) {
+  FeatureRows rows;
+  VIXEN_RETURN_IF_ERROR(
+      VisitFeatures(bars, warm_up, 1, [&](uint64_t first_bar, std::span<const float> block) {
+        for (size_t i = 0; i < block.size() / kFeatureCount; ++i) rows.bar.push_back(first_bar + i);
+        rows.features.insert(rows.features.end(), block.begin(), block.end());
+      }));
+  for (const Segment& segment : SegmentsOf(bars.last)) {
+    rows.short_segments += segment.bars() < static_cast<uint64_t>(warm_up) + 2 ? 1 : 0;
+  }
   return rows;
 }
 

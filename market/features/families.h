@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The 51 features by family. Each function fills its columns for the rows of one segment.
+// The 51 features by family. Each function fills its columns for the rows of one block.
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace vixen::market {
 
-// The rows of one segment in the output: bars k ≥ first_bar, row-major [rows, 51].
+// The rows of one block in the output: bars k ≥ first_bar, row-major [rows, 51].
 class FeatureSink {
  public:
   FeatureSink(std::span<float> rows, size_t first_bar) : rows_(rows), first_bar_(first_bar) {}
@@ -30,16 +30,16 @@ class FeatureSink {
   size_t first_bar_;
 };
 
-void FillPriceFeatures(const Segment& bars, FeatureSink& sink);       // 0 … 11, 49, 50
-void FillTrendFeatures(const Segment& bars, FeatureSink& sink);       // 12 … 23, 47, 48
-void FillMomentumFeatures(const Segment& bars, FeatureSink& sink);    // 24 … 31
-void FillVolatilityFeatures(const Segment& bars, FeatureSink& sink);  // 32 … 40
-void FillVolumeFeatures(const Segment& bars, FeatureSink& sink);      // 41 … 46
+void FillPriceFeatures(const BarBlock& bars, FeatureSink& sink);                // 0 … 11, 49, 50
+void FillTrendFeatures(const BarBlock& bars, Carry& carry, FeatureSink& sink);  // 12 … 23, 47, 48
+void FillMomentumFeatures(const BarBlock& bars, Carry& carry, FeatureSink& sink);    // 24 … 31
+void FillVolatilityFeatures(const BarBlock& bars, Carry& carry, FeatureSink& sink);  // 32 … 40
+void FillVolumeFeatures(const BarBlock& bars, FeatureSink& sink);                    // 41 … 46
 
 // Quantities that more than one family uses.
-Series TypicalPrice(const Segment& bars);        // (H + L + C)/3
-Series TrueRange(const Segment& bars);           // max(H, C₁) − min(L, C₁), from 1
-Series LogReturn(const Segment& bars);           // ln(C/C₁), from 1
-Series CloseLocationValue(const Segment& bars);  // (2C − H − L)/(H − L), 0 if H − L ≈0
+Series TypicalPrice(const BarBlock& bars);        // (H + L + C)/3
+Series TrueRange(const BarBlock& bars);           // max(H, C₁) − min(L, C₁), from 1
+Series LogReturn(const BarBlock& bars);           // ln(C/C₁), from 1
+Series CloseLocationValue(const BarBlock& bars);  // (2C − H − L)/(H − L), 0 if H − L ≈0
 
 }  // namespace vixen::market

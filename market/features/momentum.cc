@@ -8,23 +8,23 @@ namespace vixen::market {
 namespace {
 
 // g/(g + l) of Wilder's averages of gains and losses, from n; ½ when nothing moved.
-Series RelativeStrength(const Segment& bars, size_t n) {
+Series RelativeStrength(const BarBlock& bars, size_t n, Carry& carry) {
   const auto close = bars.close;
   const Series gain = Wilder(
       Series::Of(1, bars.size(), [&](size_t k) { return std::max(close[k] - close[k - 1], 0.0); }),
-      n);
+      n, carry);
   const Series loss =
       Wilder(Series::Of(1, bars.size(),
                         [&](size_t k) { return std::max(-(close[k] - close[k - 1]), 0.0); }),
-             n);
+             n, carry);
   return Series::Of(n, bars.size(), [&](size_t k) {
     const double both = gain[k] + loss[k];
     return PriceIsZero(both, close[k]) ? 0.5 : gain[k] / both;
   });
 }
 
-void FillRelativeStrength(const Segment& bars, FeatureSink& sink) {
-  const Series rsi14 = RelativeStrength(bars, 14), rsi5 = RelativeStrength(bars, 5);
+void FillRelativeStrength(const BarBlock& bars, Carry& carry, FeatureSink& sink) {
+  const Series rsi14 = RelativeStrength(bars, 14, carry), rsi5 = RelativeStrength(bars, 5, carry);
   sink.Fill(24, [&](size_t k) { return 2 * rsi14[k] - 1; });
   sink.Fill(25, [&](size_t k) { return 2 * rsi5[k] - 1; });
   const Series highest = WindowMax(rsi14, 14), lowest = WindowMin(rsi14, 14);
@@ -34,7 +34,7 @@ void FillRelativeStrength(const Segment& bars, FeatureSink& sink) {
   });
 }
 
-void FillStochastic(const Segment& bars, FeatureSink& sink) {
+void FillStochastic(const BarBlock& bars, FeatureSink& sink) {
   const Series high = WindowMax(bars.high, 14), low = WindowMin(bars.low, 14);
   const Series fast = Series::Of(13, bars.size(), [&](size_t k) {
     const double height = high[k] - low[k];
@@ -45,7 +45,7 @@ void FillStochastic(const Segment& bars, FeatureSink& sink) {
   sink.Fill(27, [&](size_t k) { return 2 * signal[k] - 1; });
 }
 
-void FillCommodityChannel(const Segment& bars, FeatureSink& sink) {
+void FillCommodityChannel(const BarBlock& bars, FeatureSink& sink) {
   const Series typical = TypicalPrice(bars), mean = WindowMean(typical, 20);
   const Series deviation = WindowMeanAbsoluteDeviation(typical, mean, 20);
   sink.Fill(29, [&](size_t k) {
@@ -54,7 +54,7 @@ void FillCommodityChannel(const Segment& bars, FeatureSink& sink) {
   });
 }
 
-void FillMoneyFlow(const Segment& bars, FeatureSink& sink) {
+void FillMoneyFlow(const BarBlock& bars, FeatureSink& sink) {
   if (!bars.has_volume) {
     sink.Fill(30, [](size_t) { return 0.0; });
     return;
@@ -78,7 +78,7 @@ void FillMoneyFlow(const Segment& bars, FeatureSink& sink) {
   });
 }
 
-void FillUltimateOscillator(const Segment& bars, FeatureSink& sink) {
+void FillUltimateOscillator(const BarBlock& bars, FeatureSink& sink) {
   const auto close = bars.close;
   const Series true_range = TrueRange(bars);
   const Series pressure = Series::Of(
@@ -95,8 +95,8 @@ void FillUltimateOscillator(const Segment& bars, FeatureSink& sink) {
 
 }  // namespace
 
-void FillMomentumFeatures(const Segment& bars, FeatureSink& sink) {
-  FillRelativeStrength(bars, sink);
+void FillMomentumFeatures(const BarBlock& bars, Carry& carry, FeatureSink& sink) {
+  FillRelativeStrength(bars, carry, sink);
   FillStochastic(bars, sink);
   FillCommodityChannel(bars, sink);
   FillMoneyFlow(bars, sink);

@@ -23,35 +23,41 @@ size_t MinuteOfDay(int64_t timestamp) {
   return static_cast<size_t>((minute % kMinutesPerDay + kMinutesPerDay) % kMinutesPerDay);
 }
 
-void FillTimeOfDay(const Segment& bars, FeatureSink& sink) {
-  std::array<double, kMinutesPerDay> sine, cosine;
+using DayTable = std::array<double, kMinutesPerDay>;
+
+DayTable TableOf(double (*function)(double)) {
+  DayTable table;
   for (int64_t minute = 0; minute < kMinutesPerDay; ++minute) {
-    sine[static_cast<size_t>(minute)] = std::sin(DayAngle(minute));
-    cosine[static_cast<size_t>(minute)] = std::cos(DayAngle(minute));
+    table[static_cast<size_t>(minute)] = function(DayAngle(minute));
   }
+  return table;
+}
+
+void FillTimeOfDay(const BarBlock& bars, FeatureSink& sink) {
+  static const DayTable sine = TableOf(std::sin), cosine = TableOf(std::cos);
   sink.Fill(49, [&](size_t k) { return sine[MinuteOfDay(bars.timestamp[k])]; });
   sink.Fill(50, [&](size_t k) { return cosine[MinuteOfDay(bars.timestamp[k])]; });
 }
 
 }  // namespace
 
-Series TypicalPrice(const Segment& bars) {
+Series TypicalPrice(const BarBlock& bars) {
   return Series::Of(0, bars.size(),
                     [&](size_t k) { return (bars.high[k] + bars.low[k] + bars.close[k]) / 3; });
 }
 
-Series TrueRange(const Segment& bars) {
+Series TrueRange(const BarBlock& bars) {
   return Series::Of(1, bars.size(), [&](size_t k) {
     return std::max(bars.high[k], bars.close[k - 1]) - std::min(bars.low[k], bars.close[k - 1]);
   });
 }
 
-Series LogReturn(const Segment& bars) {
+Series LogReturn(const BarBlock& bars) {
   return Series::Of(1, bars.size(),
                     [&](size_t k) { return std::log(bars.close[k] / bars.close[k - 1]); });
 }
 
-Series CloseLocationValue(const Segment& bars) {
+Series CloseLocationValue(const BarBlock& bars) {
   return Series::Of(0, bars.size(), [&](size_t k) {
     const double height = bars.high[k] - bars.low[k];
     if (PriceIsZero(height, bars.close[k])) return 0.0;
@@ -59,7 +65,7 @@ Series CloseLocationValue(const Segment& bars) {
   });
 }
 
-void FillPriceFeatures(const Segment& bars, FeatureSink& sink) {
+void FillPriceFeatures(const BarBlock& bars, FeatureSink& sink) {
   const auto open = bars.open, high = bars.high, low = bars.low, close = bars.close;
   constexpr size_t kHorizons[] = {1, 5, 15, 30, 60};
   for (int i = 0; i < 5; ++i) {

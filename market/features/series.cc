@@ -57,10 +57,30 @@ Series BarsSinceExtreme(SeriesView x, size_t n, Beats beats) {
   return out;
 }
 
-double MeanOfFirst(SeriesView x, size_t n) {
+// The n values that end at k.
+double MeanEndingAt(SeriesView x, size_t k, size_t n) {
   double sum = 0;
-  for (size_t k = x.from; k < x.from + n; ++k) sum += x[k];
+  for (size_t j = k + 1 - n; j <= k; ++j) sum += x[j];
   return sum / static_cast<double>(n);
+}
+
+// out[from] = mean of the n values that end there, out[k] = step(out[k − 1], x[k]); in a later
+// block the values of the block before stand in its first kOverlap places.
+template <typename Step>
+Series Recursion(SeriesView x, size_t from, size_t n, Carry& carry, Step step) {
+  std::vector<double>& kept = carry.Next();
+  Series out(carry.first() ? from : 0, x.size());
+  size_t k = from + 1;
+  if (carry.first()) {
+    out[from] = MeanEndingAt(x, from, n);
+  } else {
+    for (k = 0; k < kOverlap; ++k) out[k] = kept[k];
+  }
+  for (double average = out[k - 1]; k < x.size(); ++k) out[k] = average = step(average, x[k]);
+  kept.clear();
+  for (size_t i = x.size() - std::min(kOverlap, x.size()); i < x.size(); ++i)
+    kept.push_back(out[i]);
+  return out;
 }
 
 }  // namespace
@@ -118,29 +138,20 @@ Series WindowMin(SeriesView x, size_t n) { return ExtremeValue(x, n, kAtMost); }
 Series BarsSinceMax(SeriesView x, size_t n) { return BarsSinceExtreme(x, n, kAtLeast); }
 Series BarsSinceMin(SeriesView x, size_t n) { return BarsSinceExtreme(x, n, kAtMost); }
 
-Series EmaFrom(SeriesView x, size_t from, double seed, double factor) {
-  Series out(from, x.size());
-  double average = seed;
-  for (size_t k = from; k < x.size(); ++k) {
-    if (k > from) average = average + (x[k] - average) * factor;
-    out[k] = average;
-  }
-  return out;
+Series EmaFrom(SeriesView x, size_t from, size_t n, Carry& carry) {
+  const double factor = 2.0 / static_cast<double>(n + 1);
+  return Recursion(x, from, n, carry, [factor](double average, double value) {
+    return average + (value - average) * factor;
+  });
 }
 
-Series Ema(SeriesView x, size_t n) {
-  return EmaFrom(x, x.from + n - 1, MeanOfFirst(x, n), 2.0 / static_cast<double>(n + 1));
-}
+Series Ema(SeriesView x, size_t n, Carry& carry) { return EmaFrom(x, x.from + n - 1, n, carry); }
 
-Series Wilder(SeriesView x, size_t n) {
+Series Wilder(SeriesView x, size_t n, Carry& carry) {
   const double width = static_cast<double>(n);
-  Series out(x.from + n - 1, x.size());
-  double average = MeanOfFirst(x, n);
-  for (size_t k = out.from(); k < out.size(); ++k) {
-    if (k > out.from()) average = (average * (width - 1) + x[k]) / width;
-    out[k] = average;
-  }
-  return out;
+  return Recursion(x, x.from + n - 1, n, carry, [width](double average, double value) {
+    return (average * (width - 1) + value) / width;
+  });
 }
 
 }  // namespace vixen::market

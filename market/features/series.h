@@ -12,13 +12,41 @@
 
 namespace vixen::market {
 
-// The bars of one segment, borrowed; index k = 0 is the segment's first bar.
-struct Segment {
+// Bars of one segment that follow one another, borrowed. The first block begins at the segment's
+// first bar, every later one kOverlap bars before the first bar that is new: no window of any
+// formula reaches further back. What does (recursive averages) is carried from block to block.
+struct BarBlock {
   std::span<const int64_t> timestamp;
   std::span<const double> open, high, low, close, volume;
   bool has_volume = true;
 
   size_t size() const { return close.size(); }
+};
+
+// More than the bars that any chain of windows looks back (rv60: 60).
+inline constexpr size_t kOverlap = 64;
+
+// The recursions of one segment between two of its blocks. They are told apart by the order in
+// which the formulas ask for them, which is the same in each block. Results do not depend on where
+// the blocks end.
+class Carry {
+ public:
+  // Before the formulas of a block run.
+  void StartBlock(bool first) {
+    first_ = first;
+    next_ = 0;
+  }
+  bool first() const { return first_; }
+  // The values that the next recursion left behind in the block before; empty in the first one.
+  std::vector<double>& Next() {
+    if (next_ == kept_.size()) kept_.emplace_back();
+    return kept_[next_++];
+  }
+
+ private:
+  std::vector<std::vector<double>> kept_;
+  size_t next_ = 0;
+  bool first_ = true;
 };
 
 // Borrowed values [0, size) of which those before `from` mean nothing.
@@ -80,10 +108,11 @@ Series BarsSinceMax(SeriesView x, size_t n);
 Series BarsSinceMin(SeriesView x, size_t n);
 
 // Both begin with the mean of the first n values at the n-th, then e ← e + (x − e)·(2/(n+1)) and
-// w ← (w·(n−1) + x)/n.
-Series Ema(SeriesView x, size_t n);
-Series Wilder(SeriesView x, size_t n);
-// The average of a series whose first value is `seed` at index `from`.
-Series EmaFrom(SeriesView x, size_t from, double seed, double factor);
+// w ← (w·(n−1) + x)/n. In a later block they go on from the values that `carry` holds.
+Series Ema(SeriesView x, size_t n, Carry& carry);
+Series Wilder(SeriesView x, size_t n, Carry& carry);
+// Ema whose first value, the mean of the n values that end there, stands at index `from` of the
+// first block.
+Series EmaFrom(SeriesView x, size_t from, size_t n, Carry& carry);
 
 }  // namespace vixen::market

@@ -7,9 +7,9 @@
 namespace vixen::market {
 namespace {
 
-void FillMovingAverages(const Segment& bars, FeatureSink& sink) {
+void FillMovingAverages(const BarBlock& bars, Carry& carry, FeatureSink& sink) {
   const auto close = bars.close;
-  const Series ema12 = Ema(close, 12), ema26 = Ema(close, 26);
+  const Series ema12 = Ema(close, 12, carry), ema26 = Ema(close, 26, carry);
   sink.Fill(12, [&](size_t k) { return close[k] / ema12[k] - 1; });
   sink.Fill(13, [&](size_t k) { return close[k] / ema26[k] - 1; });
   const Series mean10 = WindowMean(close, 10), mean50 = WindowMean(close, 50);
@@ -19,15 +19,13 @@ void FillMovingAverages(const Segment& bars, FeatureSink& sink) {
 
 // MACD(12, 26, 9). The fast average begins together with the slow one, at k = 25, with the mean of
 // the twelve closes before it: it is not feature 12's average.
-void FillMacd(const Segment& bars, FeatureSink& sink) {
+void FillMacd(const BarBlock& bars, Carry& carry, FeatureSink& sink) {
   constexpr size_t kFirst = 25;
   const auto close = bars.close;
-  double seed = 0;
-  for (size_t k = kFirst - 11; k <= kFirst; ++k) seed += close[k];
-  const Series fast = EmaFrom(close, kFirst, seed / 12, 2.0 / 13);
-  const Series slow = Ema(close, 26);
+  const Series fast = EmaFrom(close, kFirst, 12, carry);
+  const Series slow = Ema(close, 26, carry);
   const Series macd = Series::Of(kFirst, bars.size(), [&](size_t k) { return fast[k] - slow[k]; });
-  const Series signal = Ema(macd, 9);
+  const Series signal = Ema(macd, 9, carry);
   sink.Fill(16, [&](size_t k) { return macd[k] / close[k]; });
   sink.Fill(17, [&](size_t k) { return (macd[k] - signal[k]) / close[k]; });
 }
@@ -37,7 +35,7 @@ struct DirectionalMovement {
   double minus = 0;
 };
 
-DirectionalMovement MovementAt(const Segment& bars, size_t k) {
+DirectionalMovement MovementAt(const BarBlock& bars, size_t k) {
   const double up = bars.high[k] - bars.high[k - 1];
   const double down = bars.low[k - 1] - bars.low[k];
   const auto exceeds = [close = bars.close[k]](double a, double b) {
@@ -48,12 +46,14 @@ DirectionalMovement MovementAt(const Segment& bars, size_t k) {
 }
 
 // Directional movement of 14 bars: plain sums over k = 1 … 13, then S ← S − S/14 + new.
-void FillDirectionalMovement(const Segment& bars, FeatureSink& sink) {
+void FillDirectionalMovement(const BarBlock& bars, Carry& carry, FeatureSink& sink) {
   constexpr size_t kWidth = 14;
   const Series true_range = TrueRange(bars);
   Series difference(kWidth, bars.size()), index(kWidth, bars.size());
-  double plus = 0, minus = 0, range = 0;
-  for (size_t k = 1; k < bars.size(); ++k) {
+  std::vector<double>& kept = carry.Next();
+  if (carry.first()) kept.assign(3, 0.0);
+  double plus = kept[0], minus = kept[1], range = kept[2];
+  for (size_t k = carry.first() ? 1 : kOverlap; k < bars.size(); ++k) {
     const DirectionalMovement movement = MovementAt(bars, k);
     if (k >= kWidth) {
       plus -= plus / kWidth;
@@ -69,12 +69,13 @@ void FillDirectionalMovement(const Segment& bars, FeatureSink& sink) {
     difference[k] = p - m;
     index[k] = RatioIsZero(p + m) ? 0 : std::abs(p - m) / (p + m);
   }
-  const Series average = Wilder(index, kWidth);
+  kept = {plus, minus, range};
+  const Series average = Wilder(index, kWidth, carry);
   sink.Fill(19, [&](size_t k) { return average[k]; });
   sink.Fill(20, [&](size_t k) { return difference[k]; });
 }
 
-void FillChannels(const Segment& bars, FeatureSink& sink) {
+void FillChannels(const BarBlock& bars, FeatureSink& sink) {
   const auto close = bars.close;
   const Series high60 = WindowMax(bars.high, 60);
   sink.Fill(18, [&](size_t k) { return close[k] / high60[k] - 1; });
@@ -87,11 +88,11 @@ void FillChannels(const Segment& bars, FeatureSink& sink) {
   });
 }
 
-void FillSlopes(const Segment& bars, FeatureSink& sink) {
+void FillSlopes(const BarBlock& bars, Carry& carry, FeatureSink& sink) {
   const auto close = bars.close;
   const Series numerator = WindowSlopeNumerator(close, 14);
   sink.Fill(22, [&](size_t k) { return numerator[k] / 227.5 / close[k]; });
-  const Series triple = Ema(Ema(Ema(close, 15), 15), 15);
+  const Series triple = Ema(Ema(Ema(close, 15, carry), 15, carry), 15, carry);
   sink.Fill(23, [&](size_t k) { return 100 * (triple[k] / triple[k - 1] - 1); });
   const Series path = WindowSum(
       Series::Of(1, bars.size(), [&](size_t k) { return std::abs(close[k] - close[k - 1]); }), 10);
@@ -102,12 +103,12 @@ void FillSlopes(const Segment& bars, FeatureSink& sink) {
 
 }  // namespace
 
-void FillTrendFeatures(const Segment& bars, FeatureSink& sink) {
-  FillMovingAverages(bars, sink);
-  FillMacd(bars, sink);
+void FillTrendFeatures(const BarBlock& bars, Carry& carry, FeatureSink& sink) {
+  FillMovingAverages(bars, carry, sink);
+  FillMacd(bars, carry, sink);
   FillChannels(bars, sink);
-  FillDirectionalMovement(bars, sink);
-  FillSlopes(bars, sink);
+  FillDirectionalMovement(bars, carry, sink);
+  FillSlopes(bars, carry, sink);
 }
 
 }  // namespace vixen::market

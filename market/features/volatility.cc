@@ -16,7 +16,7 @@ Series RealisedVolatility(const Series& returns, size_t n) {
                     [&](size_t k) { return RatioIsZero(deviation[k]) ? 0 : deviation[k]; });
 }
 
-void FillRealisedVolatility(const Segment& bars, FeatureSink& sink) {
+void FillRealisedVolatility(const BarBlock& bars, FeatureSink& sink) {
   const Series returns = LogReturn(bars);
   const Series rv10 = RealisedVolatility(returns, 10), rv30 = RealisedVolatility(returns, 30),
                rv60 = RealisedVolatility(returns, 60);
@@ -27,7 +27,7 @@ void FillRealisedVolatility(const Segment& bars, FeatureSink& sink) {
       36, [&](size_t k) { return rv10[k] == 0 || rv60[k] == 0 ? 0 : std::log(rv10[k] / rv60[k]); });
 }
 
-void FillRangeEstimators(const Segment& bars, FeatureSink& sink) {
+void FillRangeEstimators(const BarBlock& bars, FeatureSink& sink) {
   const Series range_squared = Series::Of(0, bars.size(), [&](size_t k) {
     const double range = std::log(bars.high[k] / bars.low[k]);
     return range * range;
@@ -44,7 +44,7 @@ void FillRangeEstimators(const Segment& bars, FeatureSink& sink) {
   sink.Fill(38, [&](size_t k) { return std::sqrt(std::max(0.0, garman_klass[k])); });
 }
 
-void FillBollinger(const Segment& bars, FeatureSink& sink) {
+void FillBollinger(const BarBlock& bars, FeatureSink& sink) {
   const auto close = bars.close;
   const Series mean = WindowMean(close, 20), deviation = WindowDeviation(close, mean, 20);
   sink.Fill(39, [&](size_t k) {
@@ -58,8 +58,8 @@ void FillBollinger(const Segment& bars, FeatureSink& sink) {
 
 }  // namespace
 
-void FillVolatilityFeatures(const Segment& bars, FeatureSink& sink) {
-  const Series average_true_range = Wilder(TrueRange(bars), 14);
+void FillVolatilityFeatures(const BarBlock& bars, Carry& carry, FeatureSink& sink) {
+  const Series average_true_range = Wilder(TrueRange(bars), 14, carry);
   sink.Fill(32, [&](size_t k) { return average_true_range[k] / bars.close[k]; });
   FillRealisedVolatility(bars, sink);
   FillRangeEstimators(bars, sink);

@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t kWidth = 20;
 
-void FillVolumeLevel(const Segment& bars, FeatureSink& sink) {
+void FillVolumeLevel(const BarBlock& bars, FeatureSink& sink) {
   const auto volume = bars.volume;
   const Series mean = WindowMean(volume, kWidth), deviation = WindowDeviation(volume, mean, kWidth);
   const Series largest = WindowMax(volume, kWidth);
@@ -20,7 +20,7 @@ void FillVolumeLevel(const Segment& bars, FeatureSink& sink) {
 }
 
 // Volumes are not negative, so their sum is ≈0 only when it is 0.
-void FillVolumeWeighted(const Segment& bars, FeatureSink& sink) {
+void FillVolumeWeighted(const BarBlock& bars, FeatureSink& sink) {
   const auto close = bars.close, volume = bars.volume;
   const Series total = WindowSum(volume, kWidth);
   const Series signed_volume =
@@ -46,7 +46,7 @@ void FillVolumeWeighted(const Segment& bars, FeatureSink& sink) {
   });
 }
 
-void FillIlliquidity(const Segment& bars, FeatureSink& sink) {
+void FillIlliquidity(const BarBlock& bars, FeatureSink& sink) {
   const Series returns = LogReturn(bars);
   const Series illiquidity = WindowMean(
       Series::Of(1, bars.size(),
@@ -59,7 +59,7 @@ void FillIlliquidity(const Segment& bars, FeatureSink& sink) {
 
 }  // namespace
 
-void FillVolumeFeatures(const Segment& bars, FeatureSink& sink) {
+void FillVolumeFeatures(const BarBlock& bars, FeatureSink& sink) {
   if (!bars.has_volume) {
     for (int column = 41; column <= 46; ++column) sink.Fill(column, [](size_t) { return 0.0; });
     return;

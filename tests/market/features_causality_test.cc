@@ -86,6 +86,43 @@ TEST(FeaturesCausality, StartingTwoHundredAndFiftyBarsLaterMovesNothingPerceptib
   }
 }
 
+TEST(FeaturesCausality, BlocksAndThreadsDoNotChangeABit) {
+  const Bars bars = RandomBars(13, 2, 1500);
+  const FeatureRows all = Compute(bars);
+  for (const size_t block : {size_t{64}, size_t{65}, size_t{127}, size_t{500}, size_t{4096}}) {
+    for (const int threads : {1, 3}) {
+      FeatureRows rows;
+      const auto visit = [&rows](uint64_t first_bar, std::span<const float> values) {
+        for (size_t i = 0; i < values.size() / kFeatureCount; ++i)
+          rows.bar.push_back(first_bar + i);
+        rows.features.insert(rows.features.end(), values.begin(), values.end());
+      };
+      ASSERT_EQ(VisitFeatures(bars, kLeastWarmUp, threads, visit, block), absl::OkStatus());
+      ASSERT_EQ(rows.bar, all.bar);
+      ExpectEqualBits(all, rows, all.bar.size());
+    }
+  }
+}
+
+TEST(FeaturesCausality, AWarmUpLongerThanABlockGivesTheSameRows) {
+  const Bars bars = RandomBars(14, 1, 700);
+  const FeatureRows all = Compute(bars), late = Compute(bars, 300);
+  FeatureRows rows;
+  ASSERT_EQ(VisitFeatures(
+                bars, 300, 1,
+                [&rows](uint64_t first_bar, std::span<const float> values) {
+                  for (size_t i = 0; i < values.size() / kFeatureCount; ++i)
+                    rows.bar.push_back(first_bar + i);
+                  rows.features.insert(rows.features.end(), values.begin(), values.end());
+                },
+                100),
+            absl::OkStatus());
+  ASSERT_EQ(rows.bar, late.bar);
+  ExpectEqualBits(late, rows, late.bar.size());
+  const FeatureRows tail{{}, {all.features.begin() + 240 * kFeatureCount, all.features.end()}, 0};
+  ExpectEqualBits(tail, rows, late.bar.size());
+}
+
 TEST(FeaturesCausality, EveryFeatureReactsToItsOwnBar) {
   const Bars bars = RandomBars(11, 1, 400);
   const FeatureRows all = Compute(bars);

@@ -122,7 +122,8 @@ TEST(FeaturesSeries, BuildingBlocksHaveThePublishedIntermediateValues) {
   const Bars bars = SineSeries();
   const SeriesView close{std::span<const double>(bars.close)};
   const Series mean = WindowMean(close, 20), deviation = WindowDeviation(close, mean, 20);
-  const Series ema12 = Ema(close, 12), ema26 = Ema(close, 26);
+  Carry carry;
+  const Series ema12 = Ema(close, 12, carry), ema26 = Ema(close, 26, carry);
   EXPECT_EQ(mean.from(), 19u);
   EXPECT_TRUE(std::isnan(mean[18]));
   EXPECT_NEAR(mean[19], 100.957199991, 1e-9);
