@@ -61,6 +61,35 @@ TensorFileWriter& TensorFileWriter::Tensor(std::string name, DType dtype,
   return *this;
 }
 
+absl::StatusOr<std::string> ComposeTensorHeader(const std::map<std::string, std::string>& metadata,
+                                                std::span<const TensorView> tensors,
+                                                size_t least_bytes) {
+  std::string json = "{\"__metadata__\":{";
+  std::string_view separator = "";
+  for (const auto& [key, value] : metadata) {
+    VIXEN_ASSIGN_OR_RETURN(const std::string quoted_key, Quote(key));
+    VIXEN_ASSIGN_OR_RETURN(const std::string quoted_value, Quote(value));
+    StrAppend(&json, separator, quoted_key, ":", quoted_value);
+    separator = ",";
+  }
+  json += "}";
+  uint64_t offset = 0;
+  for (const TensorView& tensor : tensors) {
+    VIXEN_ASSIGN_OR_RETURN(const std::string name, Quote(tensor.name));
+    StrAppend(&json, ",", name, ":{\"dtype\":\"", DTypeName(tensor.dtype), "\",\"shape\":[",
+              absl::StrJoin(tensor.shape, ","), "],\"data_offsets\":[", offset, ",",
+              offset + tensor.bytes.size(), "]}");
+    offset += tensor.bytes.size();
+  }
+  json += "}";
+  const uint64_t least = std::max(json.size() + sizeof(uint64_t), least_bytes) - sizeof(uint64_t);
+  const uint64_t length = (least + kAlignment - 1) / kAlignment * kAlignment;
+  json.resize(length, ' ');
+  std::string header(sizeof(length), '\0');
+  std::memcpy(header.data(), &length, sizeof(length));
+  return header + json;
+}
+
 absl::StatusOr<std::string> TensorFileWriter::Header() const {
   std::set<std::string_view> names;
   Sha256 hash;
@@ -74,31 +103,7 @@ absl::StatusOr<std::string> TensorFileWriter::Header() const {
   }
   std::map<std::string, std::string> metadata = metadata_;
   metadata["sha256"] = ToHex(hash.Finish());
-
-  std::string json = "{\"__metadata__\":{";
-  std::string_view separator = "";
-  for (const auto& [key, value] : metadata) {
-    VIXEN_ASSIGN_OR_RETURN(const std::string quoted_key, Quote(key));
-    VIXEN_ASSIGN_OR_RETURN(const std::string quoted_value, Quote(value));
-    StrAppend(&json, separator, quoted_key, ":", quoted_value);
-    separator = ",";
-  }
-  json += "}";
-  uint64_t offset = 0;
-  for (const TensorView& tensor : tensors_) {
-    VIXEN_ASSIGN_OR_RETURN(const std::string name, Quote(tensor.name));
-    StrAppend(&json, ",", name, ":{\"dtype\":\"", DTypeName(tensor.dtype), "\",\"shape\":[",
-              absl::StrJoin(tensor.shape, ","), "],\"data_offsets\":[", offset, ",",
-              offset + tensor.bytes.size(), "]}");
-    offset += tensor.bytes.size();
-  }
-  json += "}";
-  json.resize((json.size() + kAlignment - 1) / kAlignment * kAlignment, ' ');
-
-  const uint64_t length = json.size();
-  std::string header(sizeof(length), '\0');
-  std::memcpy(header.data(), &length, sizeof(length));
-  return header + json;
+  return ComposeTensorHeader(metadata, tensors_, 0);
 }
 
 absl::StatusOr<std::string> TensorFileWriter::Serialize() const {

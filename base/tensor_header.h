@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,5 +41,12 @@ bool ShapeElements(const std::vector<int64_t>& shape, int64_t& elements);
 
 // "F32 [128, 54]".
 std::string DescribeTensor(DType dtype, const std::vector<int64_t>& shape);
+
+// The header of a file: its length and the JSON text, filled with blanks to a multiple of 8 and to
+// `least_bytes` in all. The tensors stand in the order given. INVALID_ARGUMENT for what is no
+// UTF-8.
+absl::StatusOr<std::string> ComposeTensorHeader(const std::map<std::string, std::string>& metadata,
+                                                std::span<const TensorView> tensors,
+                                                size_t least_bytes);
 
 }  // namespace vixen::base

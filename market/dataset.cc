@@ -7,6 +7,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "market/dataset_format.h"
 
 namespace vixen::market {
 namespace {
@@ -85,13 +86,30 @@ void Dataset::ComputeFingerprints() {
   scaler_fingerprint_ = scaler_.Fingerprint(feature_names_);
 }
 
-absl::StatusOr<std::shared_ptr<const Dataset>> Dataset::Create(Parts parts) {
+absl::StatusOr<std::map<std::string, std::string>> DatasetMetadata(
+    std::span<const std::string> feature_names, const std::string& source,
+    std::optional<uint64_t> train_rows, const base::Sha256Digest& fingerprint,
+    const base::Sha256Digest& scaler_fingerprint, std::map<std::string, std::string> extra) {
   for (const char* key : kOwnKeys) {
-    if (parts.extra_metadata.contains(key)) {
+    if (extra.contains(key)) {
       return absl::InvalidArgumentError(
           absl::StrCat("extra metadata `", key, "` is a key of the format itself"));
     }
   }
+  std::map<std::string, std::string> metadata = std::move(extra);
+  metadata["format"] = std::string(kFormat);
+  metadata["format_version"] = std::string(kFormatVersion);
+  metadata["feature_names"] =
+      nlohmann::json(std::vector<std::string>(feature_names.begin(), feature_names.end()))
+          .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  metadata["source"] = source;
+  metadata["fingerprint"] = base::ToHex(fingerprint);
+  metadata["scaler_fingerprint"] = base::ToHex(scaler_fingerprint);
+  if (train_rows) metadata["train_rows"] = absl::StrCat(*train_rows);
+  return metadata;
+}
+
+absl::StatusOr<std::shared_ptr<const Dataset>> Dataset::Create(Parts parts) {
   std::shared_ptr<Dataset> dataset(new Dataset());
   dataset->owned_ = std::move(parts);
   Parts& owned = dataset->owned_;
@@ -110,16 +128,10 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Dataset::Create(Parts parts) {
   VIXEN_RETURN_IF_ERROR(dataset->Check());
   dataset->ComputeFingerprints();
 
-  std::map<std::string, std::string>& metadata = dataset->metadata_;
-  metadata = owned.extra_metadata;
-  metadata["format"] = std::string(kFormat);
-  metadata["format_version"] = std::string(kFormatVersion);
-  metadata["feature_names"] = nlohmann::json(dataset->feature_names_)
-                                  .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  metadata["source"] = dataset->source_;
-  metadata["fingerprint"] = base::ToHex(dataset->fingerprint_);
-  metadata["scaler_fingerprint"] = base::ToHex(dataset->scaler_fingerprint_);
-  if (dataset->train_rows_) metadata["train_rows"] = absl::StrCat(*dataset->train_rows_);
+  VIXEN_ASSIGN_OR_RETURN(
+      dataset->metadata_,
+      DatasetMetadata(dataset->feature_names_, dataset->source_, dataset->train_rows_,
+                      dataset->fingerprint_, dataset->scaler_fingerprint_, owned.extra_metadata));
   return dataset;
 }
 

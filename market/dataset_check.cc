@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "market/dataset.h"
+#include "market/dataset_format.h"
 #include "market/format.h"
 
 namespace vixen::market {
@@ -14,24 +15,6 @@ namespace {
 constexpr uint64_t kMostBars = (uint64_t{1} << 31) - 1;
 constexpr size_t kMostFeatures = 253;
 constexpr const char* kTargetNames[4] = {"close", "next_close", "next_high", "next_low"};
-
-absl::Status CheckNames(const std::vector<std::string>& names) {
-  if (names.empty() || names.size() > kMostFeatures) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a dataset of ", names.size(), " features: allowed are 1 to ", kMostFeatures));
-  }
-  std::set<std::string> seen;
-  for (size_t i = 0; i < names.size(); ++i) {
-    if (names[i].empty() || names[i].find('\n') != std::string::npos) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("feature ", i, " has an empty name or one with a line break"));
-    }
-    if (!seen.insert(names[i]).second) {
-      return absl::InvalidArgumentError(absl::StrCat("feature name `", names[i], "` occurs twice"));
-    }
-  }
-  return absl::OkStatus();
-}
 
 absl::Status CheckSize(const char* what, size_t size, uint64_t expected) {
   if (size == expected) return absl::OkStatus();
@@ -122,8 +105,26 @@ absl::Status CheckNextBar(std::span<const float> targets, std::span<const uint8_
 
 }  // namespace
 
+absl::Status CheckFeatureNames(const std::vector<std::string>& names) {
+  if (names.empty() || names.size() > kMostFeatures) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a dataset of ", names.size(), " features: allowed are 1 to ", kMostFeatures));
+  }
+  std::set<std::string> seen;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (names[i].empty() || names[i].find('\n') != std::string::npos) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("feature ", i, " has an empty name or one with a line break"));
+    }
+    if (!seen.insert(names[i]).second) {
+      return absl::InvalidArgumentError(absl::StrCat("feature name `", names[i], "` occurs twice"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Dataset::Check() const {
-  VIXEN_RETURN_IF_ERROR(CheckNames(feature_names_));
+  VIXEN_RETURN_IF_ERROR(CheckFeatureNames(feature_names_));
   if (bars() < 2 || bars() > kMostBars) {
     return absl::InvalidArgumentError(
         absl::StrCat("a dataset of ", bars(), " bars: allowed are 2 to ", kMostBars));

@@ -9,8 +9,10 @@
 #include "absl/strings/str_cat.h"
 #include "base/exit_code.h"
 #include "base/status_macros.h"
+#include "base/worker_pool.h"
 #include "market/bar_check.h"
 #include "market/bar_warnings.h"
+#include "market/dataset_file.h"
 #include "market/format.h"
 #include "market/scaler.h"
 #include "market/segments.h"
@@ -22,6 +24,10 @@ namespace {
 constexpr double kDefaultFitShare = 0.8;
 constexpr char kConstantColumns[] = "constant_columns";
 
+int WarmUpOf(const ImportOptions& options) {
+  return options.warm_up.value_or(options.own_features ? 0 : kDefaultWarmUp);
+}
+
 absl::Status CheckOptions(const ImportOptions& options) {
   if (options.raw && (options.fit || options.scaler_from != nullptr)) {
     return base::UsageError("--raw excludes --fit and --scaler_from");
@@ -30,9 +36,9 @@ absl::Status CheckOptions(const ImportOptions& options) {
     return base::UsageError("--fit and --scaler_from exclude each other");
   }
   if (options.embargo > 0 && !options.split) return base::UsageError("--embargo needs --split");
-  if (options.warm_up < kLeastWarmUp) {
-    return base::UsageError(
-        absl::StrCat("--warm_up ", options.warm_up, " is below ", kLeastWarmUp));
+  const int least = options.own_features ? 0 : kLeastWarmUp;
+  if (WarmUpOf(options) < least) {
+    return base::UsageError(absl::StrCat("--warm_up ", *options.warm_up, " is below ", least));
   }
   if (options.max_gap_ns && *options.max_gap_ns <= 0) {
     return base::UsageError("--max_gap must be longer than 0");
@@ -54,46 +60,32 @@ void DescribeBars(const Bars& bars, const ImportOptions& options, ImportReport& 
   report.zero_volume_share = static_cast<double>(zeros) / static_cast<double>(bars.size());
   for (const Segment& segment : SegmentsOf(bars.last)) {
     ++report.bar_segments;
-    if (segment.bars() < static_cast<uint64_t>(options.warm_up) + 2) {
+    if (segment.bars() < static_cast<uint64_t>(WarmUpOf(options)) + 2) {
       report.short_segments.push_back({bars.timestamp[segment.begin], segment.bars()});
     }
   }
 }
 
-// close, next_close, next_high, next_low of each row; on a last row the bar itself stands for the
-// next.
-std::vector<float> TargetsOf(const Bars& bars, const std::vector<uint64_t>& bar,
-                             const std::vector<uint8_t>& last) {
-  std::vector<float> targets;
-  targets.reserve(bar.size() * 4);
-  for (size_t row = 0; row < bar.size(); ++row) {
-    const uint64_t now = bar[row];
-    const uint64_t next = last[row] != 0 ? now : now + 1;
-    const bool end = last[row] != 0;
-    targets.push_back(static_cast<float>(bars.close[now]));
-    targets.push_back(static_cast<float>(bars.close[next]));
-    targets.push_back(static_cast<float>(end ? bars.close[now] : bars.high[next]));
-    targets.push_back(static_cast<float>(end ? bars.close[now] : bars.low[next]));
+// The bars that become rows, in the order of the rows.
+absl::StatusOr<std::vector<RowRange>> RangesOf(const Bars& bars, const ImportOptions& options,
+                                               ImportReport& report) {
+  const uint64_t warm_up = static_cast<uint64_t>(WarmUpOf(options));
+  std::vector<RowRange> ranges;
+  for (const Segment& segment : SegmentsOf(bars.last)) {
+    if (segment.bars() >= warm_up + 2) ranges.push_back({segment.begin + warm_up, segment.end});
   }
-  return targets;
-}
-
-// Rows in their final order.
-struct Rows {
-  std::vector<uint64_t> bar;
-  std::vector<uint8_t> last;
-  std::vector<float> features;
-};
-
-absl::Status Divide(const Bars& bars, const ImportOptions& options, Rows& rows,
-                    ImportReport& report) {
+  if (!options.split) return ranges;
   std::vector<int64_t> timestamp;
-  timestamp.reserve(rows.bar.size());
-  for (const uint64_t bar : rows.bar) timestamp.push_back(bars.timestamp[bar]);
+  for (const RowRange& range : ranges) {
+    timestamp.insert(timestamp.end(), bars.timestamp.begin() + static_cast<ptrdiff_t>(range.begin),
+                     bars.timestamp.begin() + static_cast<ptrdiff_t>(range.end));
+  }
   const int64_t time = options.split->time_ns ? *options.split->time_ns
                                               : SplitTimeOfShare(timestamp, options.split->share);
-  SplitRows split = SplitByTime(timestamp, rows.last, time, options.embargo);
-  if (split.train_rows == 0 || split.train_rows == split.row.size()) {
+  SplitRanges split = SplitByTime(bars.timestamp, ranges, time, options.embargo);
+  uint64_t rows = 0;
+  for (const RowRange& range : split.ranges) rows += range.rows();
+  if (split.train_rows == 0 || split.train_rows == rows) {
     return base::UsageError(
         absl::StrCat("--split at ", FormatUtc(time), " leaves no two rows of a segment ",
                      split.train_rows == 0 ? "before it" : "after it and the embargo",
@@ -104,17 +96,7 @@ absl::Status Divide(const Bars& bars, const ImportOptions& options, Rows& rows,
   report.train_rows = split.train_rows;
   report.embargoed = split.embargoed;
   report.short_parts = split.short_parts;
-
-  Rows divided;
-  divided.last = std::move(split.last);
-  divided.features.reserve(split.row.size() * kFeatureCount);
-  for (const uint64_t row : split.row) {
-    divided.bar.push_back(rows.bar[row]);
-    const auto from = rows.features.begin() + static_cast<ptrdiff_t>(row * kFeatureCount);
-    divided.features.insert(divided.features.end(), from, from + kFeatureCount);
-  }
-  rows = std::move(divided);
-  return absl::OkStatus();
+  return std::move(split.ranges);
 }
 
 absl::StatusOr<BarRange> FitRange(const ImportOptions& options, uint64_t rows,
@@ -153,49 +135,102 @@ absl::StatusOr<FittedScaler> ScalerOf(const Dataset& other, const std::vector<st
   return fitted;
 }
 
-absl::StatusOr<Scaler> Standardise(const ImportOptions& options,
-                                   const std::vector<std::string>& names, Rows& rows,
-                                   ImportReport& report,
-                                   std::map<std::string, std::string>& metadata) {
+// The scaler as the options ask for it; none with `raw`. `fit_text`: what the metadata say of it.
+absl::StatusOr<std::optional<FittedScaler>> ScalerFor(const ImportOptions& options,
+                                                      const std::vector<std::string>& names,
+                                                      DatasetFile& file, ImportReport& report) {
   if (options.raw) {
-    report.scaler = metadata["scaler_fit"] = "raw";
-    return Scaler{};
+    report.scaler = "raw";
+    return std::nullopt;
   }
-  FittedScaler fitted;
   if (options.scaler_from != nullptr) {
-    VIXEN_ASSIGN_OR_RETURN(fitted, ScalerOf(*options.scaler_from, names));
     report.scaler = absl::StrCat("from dataset ", base::ToHex(options.scaler_from->fingerprint()));
-  } else {
-    VIXEN_ASSIGN_OR_RETURN(const BarRange fit, FitRange(options, rows.bar.size(), report));
-    fitted = FitScaler(rows.features, names.size(), fit);
-    report.scaler = absl::StrCat("rows ", fit.begin, ":", fit.end);
+    VIXEN_ASSIGN_OR_RETURN(FittedScaler other, ScalerOf(*options.scaler_from, names));
+    return other;
   }
-  metadata["scaler_fit"] = report.scaler;
-  const std::vector<double> shares = ApplyScaler(fitted, rows.features);
+  VIXEN_ASSIGN_OR_RETURN(const BarRange fit, FitRange(options, file.rows(), report));
+  report.scaler = absl::StrCat("rows ", fit.begin, ":", fit.end);
+  return file.Fit(fit);
+}
+
+void DescribeRows(const Bars& bars, const std::vector<RowRange>& ranges, ImportReport& report) {
+  report.segments = ranges.size();
+  report.first_time = INT64_MAX;
+  report.last_time = INT64_MIN;
+  for (const RowRange& range : ranges) {
+    report.rows += range.rows();
+    report.first_time = std::min(report.first_time, bars.timestamp[range.begin]);
+    report.last_time = std::max(report.last_time, bars.timestamp[range.end - 1]);
+  }
+}
+
+std::map<std::string, std::string> MetadataOf(Bars& bars, const ImportOptions& options,
+                                              const ImportReport& report) {
+  std::map<std::string, std::string> metadata = std::move(bars.metadata);
+  metadata["volume"] = bars.has_volume ? "present" : "absent";
+  metadata["warm_up"] = absl::StrCat(WarmUpOf(options));
+  if (options.own_features) metadata["features_from"] = options.own_features->source;
+  if (report.max_gap_ns) metadata["max_gap_ns"] = absl::StrCat(*report.max_gap_ns);
+  if (report.split_time) {
+    metadata["split_time"] = FormatUtc(*report.split_time);
+    metadata["embargo"] = absl::StrCat(options.embargo);
+  }
+  return metadata;
+}
+
+absl::Status PutFeatures(const Bars& bars, const ImportOptions& options, DatasetFile& file) {
+  if (options.own_features) {
+    file.Put(0, options.own_features->values);
+    return absl::OkStatus();
+  }
+  return VisitFeatures(
+      bars, WarmUpOf(options), options.threads,
+      [&file](uint64_t first_bar, std::span<const float> rows) { file.Put(first_bar, rows); });
+}
+
+void DescribeClipping(const std::vector<std::string>& names, const std::vector<uint64_t>& clipped,
+                      ImportReport& report) {
   for (size_t i = 0; i < names.size(); ++i) {
-    report.clipped.emplace_back(names[i], shares[i]);
-    if (fitted.constant[i] != 0) report.constant_columns.push_back(names[i]);
+    report.clipped.emplace_back(names[i],
+                                static_cast<double>(clipped[i]) / static_cast<double>(report.rows));
   }
   std::ranges::stable_sort(report.clipped,
                            [](const auto& a, const auto& b) { return a.second > b.second; });
-  if (!report.constant_columns.empty()) {
-    const std::string list = nlohmann::json(report.constant_columns).dump();
-    metadata[kConstantColumns] = list;
-    report.warnings.push_back(
-        absl::StrCat("columns that are constant over the training rows and were set to 0: ", list));
+}
+
+absl::Status TreatGaps(const ImportOptions& options, Bars& bars, ImportReport& report) {
+  report.max_gap_ns = options.max_gap_ns;
+  if (options.gaps && !report.max_gap_ns && report.quality.interval_ns > 0) {
+    report.max_gap_ns = report.quality.interval_ns;
   }
-  return std::move(fitted.scaler);
+  const Gaps gaps = options.gaps.value_or(Gaps::kSegment);
+  if (!report.max_gap_ns || gaps == Gaps::kDrop) return absl::OkStatus();
+  if (gaps == Gaps::kSegment) {
+    report.gap_cuts = CutAtGaps(*report.max_gap_ns, bars);
+    return absl::OkStatus();
+  }
+  const std::optional<uint64_t> bar = FirstGap(*report.max_gap_ns, bars);
+  if (!bar) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("bar ", *bar, ", time ", FormatUtc(bars.timestamp[*bar]), ": a gap after bar ",
+                   *bar - 1, " (", FormatUtc(bars.timestamp[*bar - 1]),
+                   "); --gaps segment cuts there, --gaps drop joins"));
 }
 
 }  // namespace
 
-absl::StatusOr<ImportResult> ImportBars(Bars bars, const ImportOptions& options) {
+absl::StatusOr<ImportReport> ImportBars(Bars bars, const ImportOptions& options,
+                                        const std::string& path) {
   VIXEN_RETURN_IF_ERROR(CheckOptions(options));
   VIXEN_RETURN_IF_ERROR(ValidateBars(bars));
+  if (options.own_features) {
+    VIXEN_RETURN_IF_ERROR(CheckOwnFeatures(*options.own_features, bars));
+  }
   ImportReport report;
   report.warnings = std::move(bars.warnings);
   report.left_out = std::move(bars.left_out);
-  if (options.max_gap_ns) report.gap_cuts = CutAtGaps(*options.max_gap_ns, bars);
+  report.quality = QualityOf(bars);
+  VIXEN_RETURN_IF_ERROR(TreatGaps(options, bars, report));
   DescribeBars(bars, options, report);
   for (std::string& warning : WarningsAbout(bars)) report.warnings.push_back(std::move(warning));
   if (report.short_segments.size() == report.bar_segments) {
@@ -204,40 +239,45 @@ absl::StatusOr<ImportResult> ImportBars(Bars bars, const ImportOptions& options)
     return absl::InvalidArgumentError(
         absl::StrCat("no segment is long enough: the longest of ", report.bar_segments, " has ",
                      longest->bars, longest->bars == 1 ? " bar" : " bars", ", warm_up ",
-                     options.warm_up, " needs at least ", options.warm_up + 2));
+                     WarmUpOf(options), " needs at least ", WarmUpOf(options) + 2));
   }
 
-  VIXEN_ASSIGN_OR_RETURN(FeatureRows computed, ComputeFeatures(bars, options.warm_up));
-  Rows rows{std::move(computed.bar), {}, std::move(computed.features)};
-  for (const uint64_t bar : rows.bar) rows.last.push_back(bars.last[bar]);
-  if (options.split) VIXEN_RETURN_IF_ERROR(Divide(bars, options, rows, report));
-
-  Dataset::Parts parts;
-  for (const std::string_view name : FeatureNames()) parts.feature_names.emplace_back(name);
-  parts.extra_metadata = std::move(bars.metadata);
-  VIXEN_ASSIGN_OR_RETURN(
-      parts.scaler, Standardise(options, parts.feature_names, rows, report, parts.extra_metadata));
-  parts.targets = TargetsOf(bars, rows.bar, rows.last);
-  for (const uint64_t bar : rows.bar) parts.timestamp.push_back(bars.timestamp[bar]);
-  parts.features = std::move(rows.features);
-  parts.last = std::move(rows.last);
-  parts.train_rows = report.train_rows;
-  parts.source = options.source;
-  parts.extra_metadata["volume"] = bars.has_volume ? "present" : "absent";
-  parts.extra_metadata["warm_up"] = absl::StrCat(options.warm_up);
-  if (options.max_gap_ns) parts.extra_metadata["max_gap_ns"] = absl::StrCat(*options.max_gap_ns);
-  if (report.split_time) {
-    parts.extra_metadata["split_time"] = FormatUtc(*report.split_time);
-    parts.extra_metadata["embargo"] = absl::StrCat(options.embargo);
+  VIXEN_ASSIGN_OR_RETURN(const std::vector<RowRange> ranges, RangesOf(bars, options, report));
+  DescribeRows(bars, ranges, report);
+  std::vector<std::string> names;
+  if (options.own_features) {
+    names = options.own_features->names;
+  } else {
+    names.assign(FeatureNames().begin(), FeatureNames().end());
   }
+  std::map<std::string, std::string> metadata = MetadataOf(bars, options, report);
+  size_t metadata_bytes = options.source.size();
+  for (const auto& [key, value] : metadata) metadata_bytes += key.size() + value.size() + 8;
 
-  report.rows = parts.last.size();
-  report.segments = static_cast<uint64_t>(std::ranges::count(parts.last, 1));
-  report.first_time = *std::ranges::min_element(parts.timestamp);
-  report.last_time = *std::ranges::max_element(parts.timestamp);
-  VIXEN_ASSIGN_OR_RETURN(std::shared_ptr<const Dataset> dataset, Dataset::Create(std::move(parts)));
-  report.fingerprint = base::ToHex(dataset->fingerprint());
-  return ImportResult{std::move(dataset), std::move(report)};
+  VIXEN_ASSIGN_OR_RETURN(DatasetFile file,
+                         DatasetFile::Create(path, names, ranges, metadata_bytes));
+  VIXEN_RETURN_IF_ERROR(file.AddBars(bars));
+  VIXEN_RETURN_IF_ERROR(PutFeatures(bars, options, file));
+  VIXEN_ASSIGN_OR_RETURN(const std::optional<FittedScaler> fitted,
+                         ScalerFor(options, names, file, report));
+  metadata["scaler_fit"] = report.scaler;
+  if (fitted) {
+    for (size_t i = 0; i < names.size(); ++i) {
+      if (fitted->constant[i] != 0) report.constant_columns.push_back(names[i]);
+    }
+  }
+  if (!report.constant_columns.empty()) {
+    const std::string list = nlohmann::json(report.constant_columns).dump();
+    metadata[kConstantColumns] = list;
+    report.warnings.push_back(
+        absl::StrCat("columns that are constant over the training rows and were set to 0: ", list));
+  }
+  base::WorkerPool pool(options.threads);
+  VIXEN_ASSIGN_OR_RETURN(const DatasetFile::Written written,
+                         file.Finish(fitted, options.source, report.train_rows, metadata, pool));
+  if (fitted) DescribeClipping(names, written.clipped, report);
+  report.fingerprint = written.fingerprint;
+  return report;
 }
 
 }  // namespace vixen::market

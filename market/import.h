@@ -13,6 +13,8 @@
 #include "market/bar.h"
 #include "market/dataset.h"
 #include "market/features.h"
+#include "market/own_features.h"
+#include "market/quality.h"
 
 namespace vixen::market {
 
@@ -22,10 +24,21 @@ struct SplitPoint {
   double share = 0;                // without a time: this share of all rows is earlier
 };
 
+// What a step in time that is longer than `max_gap_ns` comes to.
+enum class Gaps {
+  kSegment,  // it ends a segment
+  kError,
+  kDrop,  // the bars around it follow one another, as if the time between did not exist
+};
+
 struct ImportOptions {
-  std::string source;                 // where the bars came from, in words
-  int warm_up = kDefaultWarmUp;       // bars of a segment that give no row, ≥ 60
-  std::optional<int64_t> max_gap_ns;  // a longer step in time ends a segment
+  std::string source;  // where the bars came from, in words
+  // Bars of a segment that give no row: ≥ 60, default 250; with own features ≥ 0, default 0.
+  std::optional<int> warm_up;
+  std::optional<int64_t> max_gap_ns;  // the longest step in time inside a segment
+  std::optional<Gaps> gaps;           // without max_gap_ns: of steps longer than the bars' interval
+  std::optional<OwnFeatures> own_features;  // instead of the 51
+  int threads = 1;
   std::optional<SplitPoint> split;
   uint64_t embargo = 0;  // rows left out after each cut of the split
   // The scaler: fitted on rows `fit` (default: the split's earlier side, else the first 80 %),
@@ -55,6 +68,8 @@ struct ImportReport {
   double lowest = 0, highest = 0;         // prices of the bars
   bool has_volume = true;
   double zero_volume_share = 0;
+  std::optional<int64_t> max_gap_ns;
+  QualityReport quality;
   std::string scaler;                                   // in words
   std::vector<std::pair<std::string, double>> clipped;  // share by column, largest first
   std::vector<std::string> constant_columns;
@@ -62,14 +77,12 @@ struct ImportReport {
   std::string fingerprint;
 };
 
-struct ImportResult {
-  std::shared_ptr<const Dataset> dataset;
-  ImportReport report;
-};
-
-// INVALID_ARGUMENT for bars that are not valid (row, field, value) or too few; usage errors for
-// options that exclude each other or do not fit the data; FAILED_PRECONDITION when `scaler_from`
-// has other columns. O(bars × window).
-absl::StatusOr<ImportResult> ImportBars(Bars bars, const ImportOptions& options);
+// Writes the dataset to `path` as a whole (temporary file, fsync, rename) and describes it. Memory:
+// the bars and a few megabytes, whatever the number of features. INVALID_ARGUMENT for bars that are
+// not valid (row, field, value) or too few, and for own features that do not fit them; usage errors
+// for options that exclude each other or do not fit the data; FAILED_PRECONDITION when
+// `scaler_from` has other columns. O(bars × window).
+absl::StatusOr<ImportReport> ImportBars(Bars bars, const ImportOptions& options,
+                                        const std::string& path);
 
 }  // namespace vixen::market

@@ -6,35 +6,55 @@
 
 namespace vixen::market {
 
-FittedScaler FitScaler(std::span<const float> features, size_t width, BarRange training) {
-  const double rows = static_cast<double>(training.end - training.begin);
-  std::vector<double> mean(width, 0.0), scale(width, 0.0), largest(width, 0.0);
-  for (uint64_t row = training.begin; row < training.end; ++row) {
-    for (size_t column = 0; column < width; ++column) {
-      const double x = features[row * width + column];
-      mean[column] += x;
-      largest[column] = std::max(largest[column], std::fabs(x));
+ScalerFit::ScalerFit(size_t width)
+    : width_(width), mean_(width, 0.0), squares_(width, 0.0), largest_(width, 0.0) {}
+
+void ScalerFit::AddToMean(std::span<const float> rows) {
+  for (size_t at = 0; at < rows.size(); at += width_) {
+    for (size_t column = 0; column < width_; ++column) {
+      const double x = rows[at + column];
+      mean_[column] += x;
+      largest_[column] = std::max(largest_[column], std::fabs(x));
     }
   }
-  for (double& value : mean) value /= rows;
-  for (uint64_t row = training.begin; row < training.end; ++row) {
-    for (size_t column = 0; column < width; ++column) {
-      const double deviation = features[row * width + column] - mean[column];
-      scale[column] += deviation * deviation;
+  rows_ += static_cast<double>(rows.size() / width_);
+}
+
+void ScalerFit::AddToDeviation(std::span<const float> rows) {
+  if (!mean_known_) {
+    for (double& value : mean_) value /= rows_;
+    mean_known_ = true;
+  }
+  for (size_t at = 0; at < rows.size(); at += width_) {
+    for (size_t column = 0; column < width_; ++column) {
+      const double deviation = rows[at + column] - mean_[column];
+      squares_[column] += deviation * deviation;
     }
   }
+}
+
+FittedScaler ScalerFit::Finish() const {
   FittedScaler fitted;
-  for (size_t column = 0; column < width; ++column) {
-    const double deviation = std::sqrt(scale[column] / rows);
-    const bool constant = deviation <= 1e-12 * largest[column];
+  fitted.scaler.mean = mean_;
+  for (size_t column = 0; column < width_; ++column) {
+    const double deviation = std::sqrt(squares_[column] / rows_);
+    const bool constant = deviation <= 1e-12 * largest_[column];
     fitted.constant.push_back(constant ? 1 : 0);
-    scale[column] = constant ? 1.0 : deviation;
+    fitted.scaler.scale.push_back(constant ? 1.0 : deviation);
   }
-  fitted.scaler = {std::move(mean), std::move(scale)};
   return fitted;
 }
 
-std::vector<double> ApplyScaler(const FittedScaler& fitted, std::span<float> features) {
+FittedScaler FitScaler(std::span<const float> features, size_t width, BarRange training) {
+  const std::span<const float> rows =
+      features.subspan(training.begin * width, (training.end - training.begin) * width);
+  ScalerFit fit(width);
+  fit.AddToMean(rows);
+  fit.AddToDeviation(rows);
+  return fit.Finish();
+}
+
+std::vector<uint64_t> ApplyScaler(const FittedScaler& fitted, std::span<float> features) {
   const size_t width = fitted.scaler.mean.size();
   const size_t rows = features.size() / width;
   std::vector<uint64_t> clipped(width, 0);
@@ -48,12 +68,7 @@ std::vector<double> ApplyScaler(const FittedScaler& fitted, std::span<float> fea
       values[column] = constant ? 0.0f : static_cast<float>(bounded);
     }
   }
-  std::vector<double> shares;
-  shares.reserve(width);
-  for (const uint64_t count : clipped) {
-    shares.push_back(static_cast<double>(count) / static_cast<double>(std::max<size_t>(rows, 1)));
-  }
-  return shares;
+  return clipped;
 }
 
 }  // namespace vixen::market

@@ -19,12 +19,30 @@ struct FittedScaler {
   std::vector<uint8_t> constant;  // [F]
 };
 
-// Mean and population deviation of each column over the training rows, float64 in two passes. No
-// other row is read. `features` is [T, width] row-major; the range must not be empty.
+// Mean and population deviation of each column over the training rows, float64 in two passes: all
+// rows to AddToMean, then the same to AddToDeviation, each time in pieces of any size.
+class ScalerFit {
+ public:
+  explicit ScalerFit(size_t width);
+
+  // Row-major [rows, width].
+  void AddToMean(std::span<const float> rows);
+  void AddToDeviation(std::span<const float> rows);
+  FittedScaler Finish() const;
+
+ private:
+  size_t width_;
+  double rows_ = 0;
+  bool mean_known_ = false;
+  std::vector<double> mean_, squares_, largest_;
+};
+
+// ScalerFit over the rows `training` of `features` [T, width]. No other row is read. The range must
+// not be empty.
 FittedScaler FitScaler(std::span<const float> features, size_t width, BarRange training);
 
 // In place: y = clamp((x − mean)/scale, ±10), rounded once; 0 in constant columns. Returns the
-// share of clipped values of each column.
-std::vector<double> ApplyScaler(const FittedScaler& fitted, std::span<float> features);
+// number of clipped values of each column.
+std::vector<uint64_t> ApplyScaler(const FittedScaler& fitted, std::span<float> features);
 
 }  // namespace vixen::market

@@ -3,20 +3,15 @@
 
 #include <algorithm>
 
-#include "market/segments.h"
-
 namespace vixen::market {
 namespace {
 
-void AddPart(uint64_t begin, uint64_t end, SplitRows& split) {
-  if (begin >= end) return;
-  if (end - begin < 2) {
+void AddPart(RowRange part, SplitRanges& split) {
+  if (part.begin >= part.end) return;
+  if (part.rows() < 2) {
     ++split.short_parts;
-    return;
-  }
-  for (uint64_t row = begin; row < end; ++row) {
-    split.row.push_back(row);
-    split.last.push_back(row + 1 == end ? 1 : 0);
+  } else {
+    split.ranges.push_back(part);
   }
 }
 
@@ -30,24 +25,23 @@ int64_t SplitTimeOfShare(std::span<const int64_t> timestamp, double share) {
   return sorted[index];
 }
 
-SplitRows SplitByTime(std::span<const int64_t> timestamp, std::span<const uint8_t> last,
-                      int64_t split_ns, uint64_t embargo) {
-  const std::vector<Segment> segments = SegmentsOf({last.begin(), last.end()});
+SplitRanges SplitByTime(std::span<const int64_t> timestamp, std::span<const RowRange> ranges,
+                        int64_t split_ns, uint64_t embargo) {
   std::vector<uint64_t> cut;
-  SplitRows split;
-  for (const Segment& segment : segments) {
-    const auto begin = timestamp.begin() + static_cast<ptrdiff_t>(segment.begin);
-    const auto end = timestamp.begin() + static_cast<ptrdiff_t>(segment.end);
+  SplitRanges split;
+  for (const RowRange& range : ranges) {
+    const auto begin = timestamp.begin() + static_cast<ptrdiff_t>(range.begin);
+    const auto end = timestamp.begin() + static_cast<ptrdiff_t>(range.end);
     const auto at = std::lower_bound(begin, end, split_ns);
-    cut.push_back(segment.begin + static_cast<uint64_t>(at - begin));
-    AddPart(segment.begin, cut.back(), split);
+    cut.push_back(range.begin + static_cast<uint64_t>(at - begin));
+    AddPart({range.begin, cut.back()}, split);
   }
-  split.train_rows = split.row.size();
-  for (size_t i = 0; i < segments.size(); ++i) {
-    const bool whole = cut[i] == segments[i].begin;
-    const uint64_t skipped = whole ? 0 : std::min(embargo, segments[i].end - cut[i]);
+  for (const RowRange& part : split.ranges) split.train_rows += part.rows();
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    const bool whole = cut[i] == ranges[i].begin;
+    const uint64_t skipped = whole ? 0 : std::min(embargo, ranges[i].end - cut[i]);
     split.embargoed += skipped;
-    AddPart(cut[i] + skipped, segments[i].end, split);
+    AddPart({cut[i] + skipped, ranges[i].end}, split);
   }
   return split;
 }

@@ -11,19 +11,27 @@ namespace vixen::market {
 // the first row of the later side.
 int64_t SplitTimeOfShare(std::span<const int64_t> timestamp, double share);
 
-// Rows put in the order of a split by time: first, of each segment, the part before the split,
-// then, of each segment, the part from it on.
-struct SplitRows {
-  std::vector<uint64_t> row;  // indices of the rows given
-  std::vector<uint8_t> last;  // of the rows in their new order; each cut is one
-  uint64_t train_rows = 0;    // rows of the earlier side
-  uint64_t embargoed = 0;     // left out after a cut
-  uint64_t short_parts = 0;   // parts with fewer than 2 rows: left out
+// Bars [begin, end) of one segment that become rows; the last of them ends a segment of rows.
+struct RowRange {
+  uint64_t begin = 0;
+  uint64_t end = 0;
+
+  uint64_t rows() const { return end - begin; }
 };
 
-// `embargo`: rows left out at the start of a later part whose segment was cut, so that no window
-// and no label of the earlier part reaches into what remains.
-SplitRows SplitByTime(std::span<const int64_t> timestamp, std::span<const uint8_t> last,
-                      int64_t split_ns, uint64_t embargo);
+// Rows in the order of a split by time: first, of each range, the part before the split, then, of
+// each range, the part from it on.
+struct SplitRanges {
+  std::vector<RowRange> ranges;
+  uint64_t train_rows = 0;   // rows of the earlier side
+  uint64_t embargoed = 0;    // left out after a cut
+  uint64_t short_parts = 0;  // parts with fewer than 2 rows: left out
+};
+
+// `timestamp`: of all bars, rising inside a range. `embargo`: rows left out at the start of a later
+// part whose range was cut, so that no window and no label of the earlier part reaches into what
+// remains.
+SplitRanges SplitByTime(std::span<const int64_t> timestamp, std::span<const RowRange> ranges,
+                        int64_t split_ns, uint64_t embargo);
 
 }  // namespace vixen::market

@@ -12,6 +12,7 @@
 #include "market/bar_warnings.h"
 #include "market/format.h"
 #include "tests/market/example_bars.h"
+#include "tests/scratch_folder.h"
 
 namespace vixen::market {
 namespace {
@@ -42,8 +43,26 @@ Bars Joined(const Bars& a, const Bars& b) {
   return both;
 }
 
+struct ImportResult {
+  std::shared_ptr<const Dataset> dataset;  // as it is read back
+  ImportReport report;
+};
+
+absl::StatusOr<ImportResult> Import(const Bars& bars, const ImportOptions& options) {
+  const vixen::testing::ScratchFolder folder;
+  const std::string path = folder.File("d.safetensors");
+  auto report = ImportBars(bars, options, path);
+  EXPECT_EQ(folder.Count(), report.ok() ? 1u : 0u) << "something was left behind";
+  if (!report.ok()) return report.status();
+  auto dataset = Dataset::Load(path);
+  EXPECT_EQ(dataset.status(), absl::OkStatus());
+  if (!dataset.ok()) return dataset.status();
+  EXPECT_EQ(report->fingerprint, base::ToHex((*dataset)->fingerprint()));
+  return ImportResult{*std::move(dataset), *std::move(report)};
+}
+
 ImportResult Imported(const Bars& bars, const ImportOptions& options) {
-  absl::StatusOr<ImportResult> result = ImportBars(bars, options);
+  absl::StatusOr<ImportResult> result = Import(bars, options);
   EXPECT_EQ(result.status(), absl::OkStatus());
   return result.ok() ? *std::move(result) : ImportResult{};
 }
@@ -55,7 +74,7 @@ ImportOptions Raw() {
 }
 
 void ExpectUsageError(const Bars& bars, const ImportOptions& options, const char* part) {
-  const absl::Status status = ImportBars(bars, options).status();
+  const absl::Status status = Import(bars, options).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_TRUE(base::IsUsageError(status));
   EXPECT_THAT(std::string(status.message()), HasSubstr(part));
@@ -130,30 +149,29 @@ TEST(Import, ShortSegmentsGiveNoRowsAndAreReported) {
 
 TEST(Import, TooFewBarsAreRefusedWithTheNumberNeeded) {
   for (const int count : {1, 251}) {
-    const absl::Status status = ImportBars(Walk(count), Raw()).status();
+    const absl::Status status = Import(Walk(count), Raw()).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
     EXPECT_THAT(std::string(status.message()),
                 HasSubstr(std::string("the longest of 1 has ") + std::to_string(count) + " bar"));
     EXPECT_THAT(std::string(status.message()), HasSubstr("warm_up 250 needs at least 252"));
   }
-  EXPECT_EQ(ImportBars(Bars{}, Raw()).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(Import(Bars{}, Raw()).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
 TEST(Import, InvalidBarsOfAnyReaderAreRefusedByRow) {
   Bars bars = Walk(300);
   bars.low[7] = -1;
-  const absl::Status status = ImportBars(bars, Raw()).status();
+  const absl::Status status = Import(bars, Raw()).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(std::string(status.message()),
             "row 7, time 2024-01-02T14:37:00Z: low = -1 is not above 0");
   bars = Walk(300);
   bars.timestamp[5] = bars.timestamp[4];
-  EXPECT_THAT(std::string(ImportBars(bars, Raw()).status().message()),
+  EXPECT_THAT(std::string(Import(bars, Raw()).status().message()),
               HasSubstr("row 5, time 2024-01-02T14:34:00Z is not after row 4"));
   bars = Walk(300);
   bars.volume.pop_back();
-  EXPECT_THAT(std::string(ImportBars(bars, Raw()).status().message()),
-              HasSubstr("a column of 299"));
+  EXPECT_THAT(std::string(Import(bars, Raw()).status().message()), HasSubstr("a column of 299"));
 }
 
 TEST(Import, FitsTheScalerOnTheFirstFourFifthsByDefault) {
@@ -204,7 +222,7 @@ TEST(Import, AScalerOfOtherColumnsIsAFailedPrecondition) {
   parts.timestamp = {0, 1};
   ImportOptions options;
   options.scaler_from = Dataset::Create(parts).value();
-  const absl::Status status = ImportBars(Walk(300), options).status();
+  const absl::Status status = Import(Walk(300), options).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(status.message()), HasSubstr("--scaler_from"));
 }

@@ -11,11 +11,33 @@ namespace {
 
 using ::testing::ElementsAre;
 
+// A split of rows that are the bars themselves, row by row.
+struct SplitRows {
+  std::vector<uint64_t> row;
+  std::vector<int> last;
+  uint64_t train_rows = 0, embargoed = 0, short_parts = 0;
+};
+
+SplitRows SplitOf(const std::vector<int64_t>& time, const std::vector<uint8_t>& last,
+                  int64_t split_ns, uint64_t embargo) {
+  std::vector<RowRange> ranges;
+  for (const Segment& segment : SegmentsOf(last)) ranges.push_back({segment.begin, segment.end});
+  const SplitRanges split = SplitByTime(time, ranges, split_ns, embargo);
+  SplitRows rows{{}, {}, split.train_rows, split.embargoed, split.short_parts};
+  for (const RowRange& range : split.ranges) {
+    for (uint64_t row = range.begin; row < range.end; ++row) {
+      rows.row.push_back(row);
+      rows.last.push_back(row + 1 == range.end ? 1 : 0);
+    }
+  }
+  return rows;
+}
+
 TEST(Split, EarlierPartsComeFirstAndEachCutIsALastRow) {
   // Two instruments over the same times 1 … 5.
   const std::vector<int64_t> time = {1, 2, 3, 4, 5, 1, 2, 3, 4, 5};
   const std::vector<uint8_t> last = {0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
-  const SplitRows split = SplitByTime(time, last, 4, 0);
+  const SplitRows split = SplitOf(time, last, 4, 0);
   EXPECT_THAT(split.row, ElementsAre(0, 1, 2, 5, 6, 7, 3, 4, 8, 9));
   EXPECT_THAT(split.last, ElementsAre(0, 0, 1, 0, 0, 1, 0, 1, 0, 1));
   EXPECT_EQ(split.train_rows, 6u);
@@ -24,7 +46,7 @@ TEST(Split, EarlierPartsComeFirstAndEachCutIsALastRow) {
 TEST(Split, TheEmbargoIsLeftOutAfterACutOnly) {
   const std::vector<int64_t> time = {1, 2, 3, 4, 5, 6, 7, 5, 6, 7};
   const std::vector<uint8_t> last = {0, 0, 0, 0, 0, 0, 1, 0, 0, 1};
-  const SplitRows split = SplitByTime(time, last, 4, 2);
+  const SplitRows split = SplitOf(time, last, 4, 2);
   EXPECT_THAT(split.row, ElementsAre(0, 1, 2, 5, 6, 7, 8, 9));
   EXPECT_THAT(split.last, ElementsAre(0, 0, 1, 0, 1, 0, 0, 1));
   EXPECT_EQ(split.train_rows, 3u);
@@ -34,16 +56,16 @@ TEST(Split, TheEmbargoIsLeftOutAfterACutOnly) {
 TEST(Split, PartsOfOneRowAreLeftOut) {
   const std::vector<int64_t> time = {1, 2, 3, 3, 4, 5};
   const std::vector<uint8_t> last = {0, 0, 1, 0, 0, 1};
-  const SplitRows split = SplitByTime(time, last, 3, 0);
+  const SplitRows split = SplitOf(time, last, 3, 0);
   EXPECT_THAT(split.row, ElementsAre(0, 1, 3, 4, 5));
   EXPECT_EQ(split.short_parts, 1u);
-  EXPECT_EQ(SplitByTime(time, last, 5, 0).short_parts, 1u);
+  EXPECT_EQ(SplitOf(time, last, 5, 0).short_parts, 1u);
 }
 
 TEST(Split, AnEmbargoLongerThanThePartTakesAllOfIt) {
   const std::vector<int64_t> time = {1, 2, 3, 4, 5};
   const std::vector<uint8_t> last = {0, 0, 0, 0, 1};
-  const SplitRows split = SplitByTime(time, last, 3, 60);
+  const SplitRows split = SplitOf(time, last, 3, 60);
   EXPECT_THAT(split.row, ElementsAre(0, 1));
   EXPECT_EQ(split.embargoed, 3u);
 }

@@ -8,11 +8,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/cpu_count.h"
 #include "base/exit_code.h"
 #include "base/status_macros.h"
 #include "market/csv/reader.h"
 #include "market/dbn/reader.h"
 #include "market/import.h"
+#include "market/npy/reader.h"
 #include "tool/command.h"
 #include "tool/import/flag_values.h"
 #include "tool/import/report_text.h"
@@ -26,10 +28,13 @@ struct ImportFlags {
   std::string out;
   std::string delimiter, decimal = ".", header = "auto", date_order = "auto", duplicates = "error";
   std::vector<std::string> columns;
-  std::string max_gap, split, fit, scaler_from;
+  std::string gaps, max_gap, split, fit, scaler_from;
   std::string missing = "error";
   market::CsvOptions csv;
   market::DbnOptions dbn;
+  market::NpyOptions npy;
+  std::string features_from;
+  std::vector<std::string> feature_names;
   market::ImportOptions import;
   bool json = false;
 };
@@ -64,11 +69,22 @@ absl::Status FillImportOptions(ImportFlags& flags) {
   if (!flags.max_gap.empty()) {
     VIXEN_ASSIGN_OR_RETURN(flags.import.max_gap_ns, ParseDuration("--max_gap", flags.max_gap));
   }
+  if (!flags.gaps.empty()) {
+    flags.import.gaps = flags.gaps == "error"  ? market::Gaps::kError
+                        : flags.gaps == "drop" ? market::Gaps::kDrop
+                                               : market::Gaps::kSegment;
+  }
   if (!flags.split.empty()) {
     VIXEN_ASSIGN_OR_RETURN(flags.import.split, ParseSplit(flags.split));
   }
   if (!flags.fit.empty()) {
     VIXEN_ASSIGN_OR_RETURN(flags.import.fit, ParseRange("--fit", flags.fit));
+  }
+  if (!flags.features_from.empty()) {
+    VIXEN_ASSIGN_OR_RETURN(flags.import.own_features,
+                           market::ReadOwnFeatures(flags.features_from, flags.feature_names));
+  } else if (!flags.feature_names.empty()) {
+    return base::UsageError("--feature_names needs --features_from");
   }
   if (!flags.scaler_from.empty()) {
     VIXEN_ASSIGN_OR_RETURN(flags.import.scaler_from, market::Dataset::Load(flags.scaler_from));
@@ -93,12 +109,11 @@ std::string SourceText(const std::string& format, const std::vector<std::string>
                       }));
 }
 
-absl::Status ImportTo(market::Bars bars, const ImportFlags& flags) {
-  VIXEN_ASSIGN_OR_RETURN(const market::ImportResult result,
-                         market::ImportBars(std::move(bars), flags.import));
-  VIXEN_RETURN_IF_ERROR(result.dataset->Write(flags.out));
-  std::cout << (flags.json ? ImportJson(result.report, flags.out)
-                           : ImportText(result.report, flags.out));
+absl::Status ImportTo(market::Bars bars, ImportFlags& flags) {
+  flags.import.threads = base::AvailableCpus();
+  VIXEN_ASSIGN_OR_RETURN(const market::ImportReport report,
+                         market::ImportBars(std::move(bars), flags.import, flags.out));
+  std::cout << (flags.json ? ImportJson(report, flags.out) : ImportText(report, flags.out));
   return absl::OkStatus();
 }
 
@@ -109,6 +124,18 @@ absl::Status RunImportCsv(ImportFlags& flags) {
   FillPolicies(flags, flags.csv);
   flags.import.source = SourceText("csv", flags.inputs);
   VIXEN_ASSIGN_OR_RETURN(market::Bars bars, market::ReadCsv(flags.inputs, flags.csv));
+  return ImportTo(std::move(bars), flags);
+}
+
+absl::Status RunImportNpy(ImportFlags& flags) {
+  VIXEN_RETURN_IF_ERROR(CheckOut(flags));
+  VIXEN_RETURN_IF_ERROR(FillImportOptions(flags));
+  FillPolicies(flags, flags.npy);
+  VIXEN_ASSIGN_OR_RETURN(flags.npy.columns, ParseColumns(flags.columns));
+  flags.npy.symbols = flags.csv.symbols;
+  flags.npy.no_volume = flags.csv.volume == "none";
+  flags.import.source = SourceText("npy", flags.inputs);
+  VIXEN_ASSIGN_OR_RETURN(market::Bars bars, market::ReadNpy(flags.inputs, flags.npy));
   return ImportTo(std::move(bars), flags);
 }
 
@@ -143,6 +170,17 @@ void AddCsvFlags(CLI::App& command, ImportFlags& flags) {
                    "prices × adjusted close / close, volume divided by it");
 }
 
+void AddNpyFlags(CLI::App& command, ImportFlags& flags) {
+  command
+      .add_option("--columns", flags.columns,
+                  "arrays by role: time=NAME,open=NAME,… (time open high low close volume symbol "
+                  "last; 1, 2, … are the columns of a 2-D array)")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command.add_option("--volume", flags.csv.volume, "none: the volume counts as absent")
+      ->check(CLI::IsMember({"none"}));
+}
+
 void AddDbnFlags(CLI::App& command, ImportFlags& flags) {
   command.add_option("--interval", flags.dbn.interval,
                      "bars to read: 1s, 1m, 1h, 1d or eod; default the only one in the files");
@@ -167,14 +205,24 @@ void AddPolicyFlags(CLI::App& command, ImportFlags& flags) {
 
 void AddDatasetFlags(CLI::App& command, ImportFlags& flags) {
   command.add_option("--out", flags.out, "dataset file to write")->required();
-  command.add_option("--warm_up", flags.import.warm_up, "bars of each segment that give no row")
-      ->capture_default_str();
+  command.add_option("--warm_up", flags.import.warm_up,
+                     "bars of each segment that give no row; default 250, 0 with --features_from");
   command.add_option("--max_gap", flags.max_gap,
                      "a longer step in time ends a segment: 90m, 72h, 3d; default off");
+  command
+      .add_option("--gaps", flags.gaps,
+                  "longer steps than --max_gap (default the bars' interval): error; segment; drop: "
+                  "as if there were none")
+      ->check(CLI::IsMember({"error", "segment", "drop"}));
   command.add_option("--split", flags.split,
                      "earlier and later side by time: a share (0.8), a date or a time with zone");
   command.add_option("--embargo", flags.import.embargo,
                      "bars left out after each cut of the split");
+  command.add_option("--features_from", flags.features_from,
+                     "features of your own instead of the 51: .npy or .npz, a row a bar");
+  command.add_option("--feature_names", flags.feature_names, "names of a 2-D array's columns")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   command.add_option("--fit", flags.fit,
                      "rows A:B that the scaler is fitted on; default the earlier side, or 80 %");
   command.add_option("--scaler_from", flags.scaler_from, "take the scaler of that dataset");
@@ -194,6 +242,14 @@ void AddImport(CLI::App& app, Selected& selected) {
   AddPolicyFlags(*csv, *flags);
   AddDatasetFlags(*csv, *flags);
   csv->callback([&selected, flags] { selected = [flags] { return RunImportCsv(*flags); }; });
+
+  CLI::App* npy = import->add_subcommand(
+      "npy", "NumPy arrays: .npz of 1-D arrays, .npy of records or 2-D, in order of time");
+  npy->add_option("inputs", flags->inputs, "files; a later one continues the earlier")->required();
+  AddNpyFlags(*npy, *flags);
+  AddPolicyFlags(*npy, *flags);
+  AddDatasetFlags(*npy, *flags);
+  npy->callback([&selected, flags] { selected = [flags] { return RunImportNpy(*flags); }; });
 
   CLI::App* dbn = import->add_subcommand(
       "dbn", "Databento files (DBN 1 to 3, OHLCV), plain or Zstandard, in order of time");

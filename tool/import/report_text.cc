@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/time/time.h"
 #include "market/format.h"
 
 namespace vixen::tool {
@@ -39,6 +40,59 @@ std::string Clipped(const market::ImportReport& report) {
   return text.empty() ? "none" : text;
 }
 
+std::string Span(int64_t ns) { return absl::FormatDuration(absl::Nanoseconds(ns)); }
+
+// What the bars look like: a line each for gaps, outliers and stillness.
+template <typename Line>
+void QualityText(const market::QualityReport& quality, Line line) {
+  if (quality.interval_ns > 0) line("interval", Span(quality.interval_ns));
+  if (quality.gaps > 0) {
+    std::string text =
+        absl::StrCat(quality.gaps, ", ", quality.missing_bars, " bars missing; longest");
+    for (const auto& [time, ns] : quality.longest_gaps) {
+      absl::StrAppend(&text, " ", Span(ns), " after ", FormatUtc(time), ";");
+    }
+    text.pop_back();
+    line("gaps", text);
+  }
+  if (quality.outliers > 0) {
+    std::string text = absl::StrFormat("%d returns beyond %.3g %%; largest", quality.outliers,
+                                       100 * quality.outlier_bound);
+    for (const auto& [time, value] : quality.largest_outliers) {
+      absl::StrAppendFormat(&text, " %+.3g %% at %s;", 100 * value, FormatUtc(time));
+    }
+    text.pop_back();
+    line("outliers", absl::StrCat(text, " (a split or dividend? --factors)"));
+  }
+  line("stillness",
+       absl::StrCat(quality.motionless, " bars without movement; longest run of one close ",
+                    quality.longest_still, " bars from ", FormatUtc(quality.longest_still_time)));
+}
+
+nlohmann::json QualityJson(const market::QualityReport& quality) {
+  nlohmann::json json = {{"interval_seconds", nullptr},
+                         {"gaps", quality.gaps},
+                         {"missing_bars", quality.missing_bars},
+                         {"longest_gaps", nlohmann::json::array()},
+                         {"outlier_bound", quality.outlier_bound},
+                         {"outliers", quality.outliers},
+                         {"largest_outliers", nlohmann::json::array()},
+                         {"motionless_bars", quality.motionless},
+                         {"longest_still", quality.longest_still},
+                         {"longest_still_time", FormatUtc(quality.longest_still_time)}};
+  if (quality.interval_ns > 0) {
+    json["interval_seconds"] = static_cast<double>(quality.interval_ns) / 1e9;
+  }
+  for (const auto& [time, ns] : quality.longest_gaps) {
+    json["longest_gaps"].push_back(
+        {{"after", FormatUtc(time)}, {"seconds", static_cast<double>(ns) / 1e9}});
+  }
+  for (const auto& [time, value] : quality.largest_outliers) {
+    json["largest_outliers"].push_back({{"time", FormatUtc(time)}, {"log_return", value}});
+  }
+  return json;
+}
+
 }  // namespace
 
 std::string ImportText(const market::ImportReport& report, const std::string& out) {
@@ -56,6 +110,7 @@ std::string ImportText(const market::ImportReport& report, const std::string& ou
   line("volume", report.has_volume
                      ? absl::StrFormat("0 in %.3g %% of the bars", 100 * report.zero_volume_share)
                      : "absent");
+  QualityText(report.quality, line);
   line("rows", absl::StrCat(report.rows, " in ", report.segments, " segments"));
   line("span", absl::StrCat(FormatUtc(report.first_time), " to ", FormatUtc(report.last_time)));
   if (report.train_rows) {
@@ -90,6 +145,7 @@ std::string ImportJson(const market::ImportReport& report, const std::string& ou
                          {"highest_price", report.highest},
                          {"volume", report.has_volume ? "present" : "absent"},
                          {"zero_volume_share", report.zero_volume_share},
+                         {"quality", QualityJson(report.quality)},
                          {"scaler", report.scaler},
                          {"constant_columns", report.constant_columns},
                          {"warnings", report.warnings},
