@@ -110,13 +110,16 @@ void FindStillness(const Bars& bars, QualityReport& report) {
   }
 }
 
+size_t StrideOf(const Bars& bars) { return std::max<size_t>(1, bars.size() / kSamples); }
+
 }  // namespace
+
+int64_t IntervalOf(const Bars& bars) { return MostFrequentStep(bars, StrideOf(bars)); }
 
 QualityReport QualityOf(const Bars& bars) {
   QualityReport report;
-  const size_t stride = std::max<size_t>(1, bars.size() / kSamples);
-  report.interval_ns = MostFrequentStep(bars, stride);
-  report.outlier_bound = OutlierBound(bars, stride);
+  report.interval_ns = IntervalOf(bars);
+  report.outlier_bound = OutlierBound(bars, StrideOf(bars));
   FindGaps(bars, report);
   FindOutliers(bars, report);
   FindStillness(bars, report);

@@ -28,6 +28,9 @@ struct QualityReport {
   int64_t longest_still_time = 0;  // start of the first of them
 };
 
+// The most frequent step; 0: there is none.
+int64_t IntervalOf(const Bars& bars);
+
 // `bars` must be valid. O(bars); memory does not grow with them.
 QualityReport QualityOf(const Bars& bars);
 

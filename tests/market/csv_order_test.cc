@@ -37,6 +37,48 @@ TEST_F(CsvOrder, OneOfEqualTimesIsKeptOnRequest) {
   EXPECT_THAT(Good(Repeated(), options).close, ElementsAre(1, 2));
 }
 
+TEST_F(CsvOrder, EqualTimesMayEachBeginASegment) {
+  CsvOptions options;
+  options.duplicates = Duplicates::kSegment;
+  const Bars bars = Good(Repeated(), options);
+  EXPECT_THAT(bars.close, ElementsAre(1, 2, 3));
+  EXPECT_THAT(bars.last, ElementsAre(0, 1, 1));
+}
+
+TEST_F(CsvOrder, RowsWithoutAPriceAreLeftOutOnRequestAndMayEndASegment) {
+  std::string forward = kHeader, backward = kHeader;
+  const std::vector<std::string> rows = {Row("2024-01-01", 1),     "2024-01-02,,2,2,2\n",
+                                         Row("2024-01-03", 3),     Row("2024-01-04", 4),
+                                         "2024-01-05,5,5,5,N/A\n", "2024-01-06,.,.,.,.\n",
+                                         Row("2024-01-07", 7),     "2024-01-08,nan,8,8,8\n"};
+  for (const std::string& row : rows) {
+    forward += row;
+    backward = kHeader + row + backward.substr(std::string(kHeader).size());
+  }
+  for (const std::string& text : {forward, backward}) {
+    CsvOptions options;
+    EXPECT_FALSE(Read(text, options).ok());
+    options.missing = Missing::kDrop;
+    const Bars dropped = Good(text, options);
+    EXPECT_THAT(dropped.close, ElementsAre(1, 3, 4, 7));
+    EXPECT_THAT(dropped.last, ElementsAre(0, 0, 0, 1));
+    EXPECT_EQ(dropped.left_out.at("rows without a price"), 4u);
+    options.missing = Missing::kSegment;
+    const Bars cut = Good(text, options);
+    EXPECT_THAT(cut.close, ElementsAre(1, 3, 4, 7));
+    EXPECT_THAT(cut.last, ElementsAre(1, 0, 1, 1));
+  }
+}
+
+TEST_F(CsvOrder, AMissingPriceIsNoLicenceForABadOne) {
+  CsvOptions options;
+  options.missing = Missing::kDrop;
+  ExpectRefused({kHeader + std::string("2024-01-01,10.01,10.28,-40.32,-37.63\n")}, options,
+                {"line 2 (row 1)", "low = -40.32"});
+  ExpectRefused({kHeader + std::string("2024-01-01,,,,\n2024-01-02,.,1,1,1\n")}, options,
+                {"no row has all four prices"});
+}
+
 TEST_F(CsvOrder, FallingTimesAreAlwaysRefusedWithBothRows) {
   CsvOptions options;
   options.duplicates = Duplicates::kLast;

@@ -15,6 +15,7 @@
 #include "market/dbn/reader.h"
 #include "market/import.h"
 #include "market/npy/reader.h"
+#include "market/prepare.h"
 #include "tool/command.h"
 #include "tool/import/flag_values.h"
 #include "tool/import/report_text.h"
@@ -33,6 +34,8 @@ struct ImportFlags {
   market::CsvOptions csv;
   market::DbnOptions dbn;
   market::NpyOptions npy;
+  market::PrepareOptions prepare;
+  std::string resample;
   std::string features_from;
   std::vector<std::string> feature_names;
   market::ImportOptions import;
@@ -66,6 +69,10 @@ void FillPolicies(const ImportFlags& flags, Options& options) {
 }
 
 absl::Status FillImportOptions(ImportFlags& flags) {
+  flags.prepare.time_zone = flags.csv.time_zone;
+  if (!flags.resample.empty()) {
+    VIXEN_ASSIGN_OR_RETURN(flags.prepare.resample_ns, ParseDuration("--resample", flags.resample));
+  }
   if (!flags.max_gap.empty()) {
     VIXEN_ASSIGN_OR_RETURN(flags.import.max_gap_ns, ParseDuration("--max_gap", flags.max_gap));
   }
@@ -111,6 +118,7 @@ std::string SourceText(const std::string& format, const std::vector<std::string>
 
 absl::Status ImportTo(market::Bars bars, ImportFlags& flags) {
   flags.import.threads = base::AvailableCpus();
+  VIXEN_RETURN_IF_ERROR(market::PrepareBars(flags.prepare, bars));
   VIXEN_ASSIGN_OR_RETURN(const market::ImportReport report,
                          market::ImportBars(std::move(bars), flags.import, flags.out));
   std::cout << (flags.json ? ImportJson(report, flags.out) : ImportText(report, flags.out));
@@ -150,8 +158,6 @@ absl::Status RunImportDbn(ImportFlags& flags) {
 }
 
 void AddCsvFlags(CLI::App& command, ImportFlags& flags) {
-  command.add_option("--tz", flags.csv.time_zone,
-                     "zone of times that carry none: IANA name, UTC or offset (-05:00)");
   command
       .add_option("--columns", flags.columns,
                   "columns by role: time=NAME,open=NAME,… (time date open high low close volume "
@@ -188,8 +194,18 @@ void AddDbnFlags(CLI::App& command, ImportFlags& flags) {
                      "publisher id, where an instrument comes from several");
 }
 
-// Of every input whose rows may be unfit.
-void AddPolicyFlags(CLI::App& command, ImportFlags& flags) {
+// Of every input: what rows are taken, and what is made of them.
+void AddBarFlags(CLI::App& command, ImportFlags& flags) {
+  command.add_option("--tz", flags.csv.time_zone,
+                     "zone of times that carry none, of --session and of the dates of --factors: "
+                     "IANA name, UTC or offset (-05:00)");
+  command.add_option("--session", flags.prepare.session,
+                     "hours of trading, such as 09:30-16:00 by the clock of --tz: other bars are "
+                     "left out, each session is a segment");
+  command.add_option("--resample", flags.resample, "longer bars of these: 5m, 1h, 1d");
+  command.add_option("--factors", flags.prepare.factors,
+                     "CSV of splits and dividends (date, symbol, split, dividend, factor) to take "
+                     "out of the prices");
   command.add_option("--symbol", flags.csv.symbols, "instruments to read; default all")
       ->delimiter(',')
       ->allow_extra_args(false);
@@ -239,7 +255,7 @@ void AddImport(CLI::App& app, Selected& selected) {
   CLI::App* csv = import->add_subcommand("csv", "CSV files, plain or gzip, in order of time");
   csv->add_option("inputs", flags->inputs, "files; a later one continues the earlier")->required();
   AddCsvFlags(*csv, *flags);
-  AddPolicyFlags(*csv, *flags);
+  AddBarFlags(*csv, *flags);
   AddDatasetFlags(*csv, *flags);
   csv->callback([&selected, flags] { selected = [flags] { return RunImportCsv(*flags); }; });
 
@@ -247,7 +263,7 @@ void AddImport(CLI::App& app, Selected& selected) {
       "npy", "NumPy arrays: .npz of 1-D arrays, .npy of records or 2-D, in order of time");
   npy->add_option("inputs", flags->inputs, "files; a later one continues the earlier")->required();
   AddNpyFlags(*npy, *flags);
-  AddPolicyFlags(*npy, *flags);
+  AddBarFlags(*npy, *flags);
   AddDatasetFlags(*npy, *flags);
   npy->callback([&selected, flags] { selected = [flags] { return RunImportNpy(*flags); }; });
 
@@ -255,7 +271,7 @@ void AddImport(CLI::App& app, Selected& selected) {
       "dbn", "Databento files (DBN 1 to 3, OHLCV), plain or Zstandard, in order of time");
   dbn->add_option("inputs", flags->inputs, "files; a later one continues the earlier")->required();
   AddDbnFlags(*dbn, *flags);
-  AddPolicyFlags(*dbn, *flags);
+  AddBarFlags(*dbn, *flags);
   AddDatasetFlags(*dbn, *flags);
   dbn->callback([&selected, flags] { selected = [flags] { return RunImportDbn(*flags); }; });
 }

@@ -19,12 +19,13 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// What the command line would run. `printed` takes what went to stdout.
-absl::Status RunCommand(std::vector<std::string> arguments, std::string* printed = nullptr) {
+// What the command line `vixen import FORMAT …` would run. `printed` takes what went to stdout.
+absl::Status RunFormat(const char* format, std::vector<std::string> arguments,
+                       std::string* printed = nullptr) {
   CLI::App app;
   Selected selected;
   AddImport(app, selected);
-  std::vector<const char*> argv = {"vixen", "import", "csv"};
+  std::vector<const char*> argv = {"vixen", "import", format};
   for (const std::string& argument : arguments) argv.push_back(argument.c_str());
   app.parse(static_cast<int>(argv.size()), argv.data());
   ::testing::internal::CaptureStdout();
@@ -32,6 +33,14 @@ absl::Status RunCommand(std::vector<std::string> arguments, std::string* printed
   const std::string out = ::testing::internal::GetCapturedStdout();
   if (printed != nullptr) *printed = out;
   return status;
+}
+
+absl::Status RunCommand(std::vector<std::string> arguments, std::string* printed = nullptr) {
+  return RunFormat("csv", std::move(arguments), printed);
+}
+
+std::string Example(const std::string& name) {
+  return std::string(std::getenv("VIXEN_SOURCE_DIR")) + "/tests/market/data/" + name;
 }
 
 class ImportCommand : public ::testing::Test {
@@ -162,6 +171,128 @@ TEST_F(ImportCommand, ColumnsAndSymbolsAreListsThatLeaveTheInputsAlone) {
 TEST_F(ImportCommand, AnOffsetMayBeginWithAMinus) {
   WriteBars("bars.csv", 400);
   EXPECT_EQ(RunCommand({in_, "--tz", "-05:00", "--out", out_}), absl::OkStatus());
+}
+
+TEST_F(ImportCommand, ReadsDatabentoFiles) {
+  std::string printed;
+  ASSERT_EQ(
+      RunFormat("dbn", {Example("ohlcv-1m.v2.long.dbn.zst"), "--out", out_, "--raw"}, &printed),
+      absl::OkStatus());
+  const auto dataset = market::Dataset::Load(out_).value();
+  EXPECT_EQ(dataset->bars(), 150u);
+  EXPECT_EQ(dataset->source(), "dbn ohlcv-1m.v2.long.dbn.zst");
+  EXPECT_EQ(dataset->metadata().at("symbols"), "ESH4");
+  EXPECT_EQ(dataset->targets()[0], 5114.5f);
+  EXPECT_THAT(printed, HasSubstr("gaps          2, 2 bars missing; longest 2m after"));
+
+  const absl::Status mixed = RunFormat("dbn", {Example("mixed.v3.dbn"), "--out", out_});
+  EXPECT_EQ(base::ExitCodeOf(mixed), base::kExitUsage);
+  const absl::Status short_file =
+      RunFormat("dbn", {Example("mixed.v3.dbn"), "--interval", "1m", "--out", out_});
+  EXPECT_THAT(std::string(short_file.message()), HasSubstr("has 30 bars, warm_up 250"));
+  EXPECT_EQ(base::ExitCodeOf(RunFormat("dbn", {Example("mbp-10.v2.dbn"), "--out", out_})),
+            base::kExitFailed);
+  const absl::Status symbol =
+      RunFormat("dbn", {Example("ohlcv-1m.v1.dbn"), "--symbol", "NQH4", "--out", out_});
+  EXPECT_THAT(std::string(symbol.message()), HasSubstr("found: ESH4"));
+}
+
+TEST_F(ImportCommand, ReadsArraysAndFeaturesOfTheUsersOwn) {
+  ASSERT_EQ(RunFormat("npy", {Example("bars.npz"), "--features_from", Example("bars.deflated.npz"),
+                              "--raw", "--out", out_}),
+            absl::OkStatus());
+  const auto dataset = market::Dataset::Load(out_).value();
+  EXPECT_THAT(dataset->feature_names(), ::testing::ElementsAre("alpha", "größe"));
+  EXPECT_EQ(dataset->bars(), 6u);
+  EXPECT_EQ(dataset->features()[0], 100);
+  EXPECT_EQ(base::ExitCodeOf(
+                RunFormat("npy", {Example("bars.npz"), "--feature_names", "a", "--out", out_})),
+            base::kExitUsage);
+  const absl::Status fortran =
+      RunFormat("npy", {Example("bars.fortran.npy"), "--columns",
+                        "time=1,open=2,high=3,low=4,close=5,volume=6", "--out", out_});
+  EXPECT_THAT(std::string(fortran.message()), HasSubstr("has 6 bars"));
+}
+
+TEST_F(ImportCommand, OwnFeaturesOfAnotherLengthAreRefused) {
+  WriteBars("bars.csv", 400);
+  const absl::Status status =
+      RunCommand({in_, "--features_from", Example("bars.deflated.npz"), "--out", out_});
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("6 rows of features for 400 bars"));
+  EXPECT_EQ(folder_.Count(), 1u);
+}
+
+TEST_F(ImportCommand, ResamplesAdjustsAndKeepsASession) {
+  WriteBars("bars.csv", 1500);
+  const std::string factors = folder_.File("factors.csv");
+  ASSERT_TRUE(base::WriteFileAtomically(factors, "date,split\n2024-01-03,2\n").ok());
+  std::string printed;
+  ASSERT_EQ(RunCommand({in_, "--out", out_, "--resample", "5m", "--warm_up", "60", "--factors",
+                        factors, "--raw", "--json"},
+                       &printed),
+            absl::OkStatus());
+  const nlohmann::json report = nlohmann::json::parse(printed);
+  EXPECT_EQ(report["bars"], 300);
+  EXPECT_EQ(report["rows"], 240);
+  EXPECT_EQ(report["quality"]["interval_seconds"], 300);
+  EXPECT_GT(report["highest_price"], 200.0);
+  const auto dataset = market::Dataset::Load(out_).value();
+  EXPECT_EQ(dataset->metadata().at("resampled_from"), "1m");
+  EXPECT_EQ(dataset->metadata().at("adjusted"), "forward by 1 of 1 actions");
+
+  ASSERT_EQ(RunCommand({in_, "--out", out_, "--session", "09:30-16:00", "--tz", "America/New_York",
+                        "--warm_up", "60", "--json"},
+                       &printed),
+            absl::OkStatus());
+  const nlohmann::json session = nlohmann::json::parse(printed);
+  EXPECT_EQ(session["bar_segments"], 2);
+  EXPECT_EQ(session["left_out"]["bars outside the session"], 1500 - 390 - 60);
+  EXPECT_EQ(base::ExitCodeOf(RunCommand({in_, "--out", out_, "--session", "09:30-16:00"})),
+            base::kExitUsage);
+  EXPECT_EQ(base::ExitCodeOf(RunCommand({in_, "--out", out_, "--resample", "90s"})),
+            base::kExitUsage);
+}
+
+TEST_F(ImportCommand, GapsAreRefusedCutOrPassedOverAsAsked) {
+  WriteBars("bars.csv", 300);
+  WriteBars("more.csv", 300, 310);
+  const std::vector<std::string> files = {in_, folder_.File("more.csv"), "--out", out_, "--json"};
+  const auto segments = [&](std::vector<std::string> flags) -> int {
+    std::string printed;
+    flags.insert(flags.begin(), files.begin(), files.end());
+    const absl::Status status = RunCommand(flags, &printed);
+    EXPECT_EQ(status, absl::OkStatus());
+    return status.ok() ? nlohmann::json::parse(printed)["bar_segments"].get<int>() : -1;
+  };
+  EXPECT_EQ(segments({}), 1);
+  EXPECT_EQ(segments({"--gaps", "segment"}), 2);
+  EXPECT_EQ(segments({"--gaps", "segment", "--max_gap", "1h"}), 1);
+  EXPECT_EQ(segments({"--gaps", "drop"}), 1);
+  const absl::Status refused =
+      RunCommand({in_, folder_.File("more.csv"), "--gaps", "error", "--out", out_});
+  EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr("bar 300, time 2024-01-02T19:40:00Z: a gap"));
+}
+
+TEST_F(ImportCommand, RowsWithoutAPriceAreRefusedDroppedOrEndASegment) {
+  WriteBars("bars.csv", 600);
+  std::string text = base::ReadFile(in_).value();
+  const size_t begin = text.find("1704223800,");
+  const size_t end = text.find('\n', begin);
+  text.replace(begin, end - begin, "1704223800,,,,,0");
+  ASSERT_TRUE(base::WriteFileAtomically(in_, text).ok());
+  EXPECT_EQ(RunCommand({in_, "--out", out_}).code(), absl::StatusCode::kInvalidArgument);
+  for (const auto& [policy, segments] : {std::pair("drop", 1), std::pair("segment", 2)}) {
+    std::string printed;
+    ASSERT_EQ(RunCommand({in_, "--out", out_, "--missing", policy, "--json"}, &printed),
+              absl::OkStatus());
+    const nlohmann::json report = nlohmann::json::parse(printed);
+    EXPECT_EQ(report["bars"], 599);
+    EXPECT_EQ(report["bar_segments"], segments);
+    EXPECT_EQ(report["left_out"]["rows without a price"], 1);
+  }
 }
 
 // The bars of this repository: three instruments, adjusted for splits.
