@@ -61,7 +61,7 @@ def own_environment(folder):
 
 DOCUMENTS = [
     Document("docs/guide-quant.md", own_bars, instead=(("--minutes 10", "--minutes 0.1"),),
-             files=("out/demo/report.html", "report.html")),
+             files=("out/demo/report.html", "report.html", "trades.csv", "comparison.html")),
     Document("docs/guide-ml.md", own_environment,
              instead=(("python3 -m venv venv", "test -x venv/bin/python3"),  # with what pip would fetch in it
                       ("pip install './python[offline]'", "pip install -q --no-deps --no-index --no-build-isolation ./python")),

@@ -157,8 +157,8 @@ std::string HeadSection(const Evaluation& evaluation) {
       "p",
       absl::StrCat(Time(first), " to ", Time(time.back()), " · ", Count(evaluation.steps()),
                    " steps of ", Duration(evaluation.annualisation.bar_seconds), " in ",
-                   Plural(evaluation.parts.size(), "part"), " · ", PolicyKind(evaluation),
-                   " policy, ", WeightsText(evaluation), " · ",
+                   Plural(evaluation.parts.size(), "part"), " · policy ", PolicyKind(evaluation),
+                   " · ", WeightsText(evaluation), " · ",
                    unseen ? "bars not used in training" : "not separated from the training bars"),
       "sub");
   html += "<dl class=\"facts\">";
