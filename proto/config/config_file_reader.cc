@@ -2,10 +2,12 @@
 #include <google/protobuf/io/tokenizer.h>
 #include <google/protobuf/text_format.h>
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "base/exit_code.h"
@@ -80,9 +82,44 @@ std::string ExplainEnum(const std::string& value, const std::string& field_name,
     for (int i = 0; i < leaf.field->enum_type()->value_count(); ++i) {
       names.push_back(leaf.field->enum_type()->value(i)->name());
     }
-    base::StrAppend(&text, ", expected ", absl::StrJoin(names, ", "));
+    base::StrAppend(&text, ", expected ", absl::StrJoin(names, ", "),
+                    base::DidYouMean(absl::AsciiStrToUpper(value), names));
   }
   return text;
+}
+
+// Moves from where the parser stood, which may be the token behind, back to the last place of
+// `word`.
+void PointAt(const std::string& word, const std::string& text, FirstError& error) {
+  const std::vector<std::string> lines = absl::StrSplit(text, '\n');
+  size_t most = error.column < 0 ? 0 : static_cast<size_t>(error.column);
+  for (int line = std::min(error.line, static_cast<int>(lines.size()) - 1); line >= 0; --line) {
+    const size_t place = lines[line].rfind(word, most);
+    if (place != std::string::npos) {
+      error.line = line;
+      error.column = static_cast<int>(place);
+      return;
+    }
+    most = std::string::npos;
+  }
+}
+
+// The setting whose value the parser was at: the last "name:" before it in the line.
+std::string SettingBefore(const std::string& text, const FirstError& error,
+                          const Descriptor& root) {
+  const std::vector<std::string> lines = absl::StrSplit(text, '\n');
+  if (error.line < 0 || static_cast<size_t>(error.line) >= lines.size()) return "";
+  const std::string before = lines[error.line].substr(0, error.column < 0 ? 0 : error.column);
+  const auto is_name = [](char c) { return absl::ascii_isalnum(c) || c == '_'; };
+  const size_t colon = before.rfind(':');
+  if (colon == std::string::npos) return "";
+  size_t begin = colon;
+  while (begin > 0 && is_name(before[begin - 1])) --begin;
+  std::string name = before.substr(begin, colon - begin);
+  for (const Leaf& leaf : LeavesOf(root)) {
+    if (leaf.name() == name) return name;
+  }
+  return "";
 }
 
 // The parser's words, or better ones where a remedy can be named. May move the column from where
@@ -92,17 +129,19 @@ std::string Explain(FirstError& error, const std::string& text, const Descriptor
   if (message.find("has no field named") != std::string::npos) {
     const Descriptor* inside = root.file()->pool()->FindMessageTypeByName(Quoted(message, 0));
     const std::string name = Quoted(message, 1);
-    const std::vector<std::string> lines = absl::StrSplit(text, '\n');
-    if (error.line >= 0 && static_cast<size_t>(error.line) < lines.size()) {
-      const size_t place = lines[error.line].rfind(name, error.column < 0 ? 0 : error.column);
-      if (place != std::string::npos) error.column = static_cast<int>(place);
-    }
+    PointAt(name, text, error);
     return ExplainUnknownField(name, inside != nullptr ? *inside : root, root);
   }
   if (message.find("Unknown enumeration value") != std::string::npos) {
+    PointAt(Quoted(message, 0), text, error);
     return ExplainEnum(Quoted(message, 0), Quoted(message, 1), root);
   }
-  return message;
+  if (message.find("specified multiple times") != std::string::npos) {
+    PointAt(Quoted(message, 0), text, error);
+    return StrCat(Quoted(message, 0), " is set twice here; keep one");
+  }
+  const std::string setting = SettingBefore(text, error, root);
+  return setting.empty() ? message : StrCat("value of ", setting, ": ", message);
 }
 
 void AddOrigins(const TextFormat::ParseInfoTree& tree, const Message& message,

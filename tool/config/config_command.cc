@@ -4,9 +4,15 @@
 #include <iostream>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "base/exit_code.h"
 #include "base/status_macros.h"
 #include "base/str_cat.h"
@@ -81,8 +87,30 @@ absl::StatusOr<Loaded> Load(const std::string& file, bool learner) {
   return loaded;
 }
 
-// Without --actor or --learner: what the file parses as. Where it is neither, the user knows which
-// of the two errors is meant.
+// How far the parser came and whether it knows better: the numbers in "FILE:LINE:COLUMN: …".
+struct Progress {
+  int line = 0;
+  int column = 0;
+  bool knows_better = false;
+};
+
+Progress ProgressOf(const absl::Status& status, const std::string& file) {
+  Progress progress;
+  absl::string_view text = status.message();
+  if (!absl::ConsumePrefix(&text, StrCat(file, ":"))) return progress;
+  const std::vector<absl::string_view> parts = absl::StrSplit(text, absl::MaxSplits(':', 2));
+  if (parts.size() < 3 || !absl::SimpleAtoi(parts[0], &progress.line) ||
+      !absl::SimpleAtoi(parts[1], &progress.column)) {
+    return {};
+  }
+  progress.knows_better =
+      absl::StrContains(parts[2], "did you mean") || absl::StrContains(parts[2], "it belongs");
+  return progress;
+}
+
+// Without --actor or --learner: what the file parses as. Where it is neither, the one whose
+// settings were understood further is meant, or the one that knows what was meant; else both errors
+// stand.
 absl::StatusOr<Loaded> LoadEither(const CheckFlags& flags) {
   if (flags.actor || flags.learner) return Load(flags.file, flags.learner);
   absl::StatusOr<Loaded> actor = Load(flags.file, false);
@@ -90,6 +118,11 @@ absl::StatusOr<Loaded> LoadEither(const CheckFlags& flags) {
   absl::StatusOr<Loaded> learner = Load(flags.file, true);
   if (learner.ok()) return learner;
   if (actor.status().message() == learner.status().message()) return actor.status();
+  const auto order = [](const Progress& p) { return std::tie(p.line, p.column, p.knows_better); };
+  const Progress as_actor = ProgressOf(actor.status(), flags.file);
+  const Progress as_learner = ProgressOf(learner.status(), flags.file);
+  if (order(as_actor) > order(as_learner)) return actor.status();
+  if (order(as_learner) > order(as_actor)) return learner.status();
   return base::UsageError(StrCat("neither an actor's configuration (", actor.status().message(),
                                  ") nor a learner's (", learner.status().message(),
                                  "); --actor or --learner says which is meant"));

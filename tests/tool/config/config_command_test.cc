@@ -124,6 +124,34 @@ TEST_F(ConfigCheckFile, NamesTheLineOfAnUnknownSetting) {
               HasSubstr("unknown setting \"environment\" in LearnerConfig"));
 }
 
+TEST_F(ConfigCheckFile, SaysOneErrorWhereItIsClearWhoseFileItIs) {
+  const std::string actors = File("environment {\n  stepz: 5\n}\n");
+  EXPECT_EQ(FaultOf({"check", actors}),
+            actors + ":2:3: unknown setting \"stepz\" in EnvironmentSettings; did you mean steps?");
+  const std::string learners = File("trainer {\n  batch_siz: 5\n}\n");
+  EXPECT_THAT(FaultOf({"check", learners}), StartsWith(learners + ":2:3: unknown setting"));
+  const std::string misspelt = File("enviroment { steps: 5 }\n");
+  EXPECT_THAT(FaultOf({"check", misspelt}), StartsWith(misspelt + ":1:1: "));
+  EXPECT_THAT(FaultOf({"check", misspelt}), HasSubstr("did you mean environment?"));
+  EXPECT_THAT(FaultOf({"check", File("steps: 5")}), HasSubstr("belongs in environment { steps: "));
+  EXPECT_THAT(FaultOf({"check", File("qqqqqqqq: 5")}), HasSubstr("--actor or --learner says"));
+}
+
+TEST_F(ConfigCheckFile, NamesTheSettingOfAValueThatDoesNotParse) {
+  const auto fault = [&](const std::string& inside) {
+    const std::string file = File("environment {\n  " + inside + "\n}\n");
+    const std::string text = FaultOf({"check", file});
+    EXPECT_THAT(text, StartsWith(file + ":2:"));
+    return text.substr(file.size());
+  };
+  EXPECT_EQ(fault("steps: -1"), ":2:10: value of steps: Expected integer, got: -");
+  EXPECT_EQ(fault("steps: \"5\""), ":2:10: value of steps: Expected integer, got: \"5\"");
+  EXPECT_EQ(fault("preset: RECOMENDED"),
+            ":2:11: unknown value RECOMENDED of preset, expected SEED, RECOMMENDED; did you mean "
+            "RECOMMENDED?");
+  EXPECT_EQ(fault("steps: 5 steps: 6"), ":2:12: steps is set twice here; keep one");
+}
+
 TEST_F(ConfigCheckFile, NamesAMissingFileOnce) {
   const std::string fault = FaultOf({"check", scratch_.File("none")});
   EXPECT_THAT(fault, HasSubstr(scratch_.File("none") + ": No such file"));
