@@ -17,7 +17,7 @@ NAMES = ("batch", "weights", "actor", "config")
 
 
 def generate(into):
-    """Writes vixen/v1/*_pb2.py and their type stubs below `into`."""
+    """Writes vixen/v1/*_pb2.py and their type hints below `into`."""
     files = [f"vixen/v1/{name}.proto" for name in NAMES]
     missing = [name for name in files if not (PROTO / name).exists()]
     if missing:
