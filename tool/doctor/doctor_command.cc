@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "base/status_macros.h"
 #include "base/str_cat.h"
+#include "proto/config/config_flags.h"
 #include "tool/command.h"
 #include "tool/doctor/finding.h"
 #include "tool/format.h"
@@ -20,6 +21,9 @@ namespace {
 struct DoctorFlags {
   std::string data;
   std::vector<std::string> listen;
+  std::vector<std::string> actors;
+  v1::TlsSettings tls;
+  std::unique_ptr<config::ConfigFlags> config;
   std::string out = ".";
   bool json = false;
 };
@@ -34,7 +38,11 @@ std::vector<Finding> ExamineAll(const DoctorFlags& flags) {
     findings.insert(findings.end(), part.begin(), part.end());
   }
   findings.push_back(ExamineExecutor());
-  for (const std::string& address : flags.listen) findings.push_back(ExaminePort(address));
+  for (const std::string& address : flags.listen) {
+    findings.push_back(ExaminePort(address));
+    const Finding security = ExamineListenSecurity(address, flags.tls);
+    if (security.verdict != Verdict::kOk) findings.push_back(security);
+  }
   if (flags.listen.empty()) {
     // The defaults of actor and learner: taken, they stop nobody who chooses others.
     for (const char* address : {"127.0.0.1:50051", "127.0.0.1:9090", "127.0.0.1:9091"}) {
@@ -44,11 +52,19 @@ std::vector<Finding> ExamineAll(const DoctorFlags& flags) {
   }
   findings.push_back(ExamineFolder("cache folder", CacheFolder()));
   findings.push_back(ExamineFolder("output folder", flags.out));
+  findings.push_back(ExamineCheckpoints(flags.out));
   if (!flags.data.empty()) findings.push_back(ExamineDataset(flags.data));
+  if (!flags.tls.tls_certificate().empty() || !flags.tls.tls_ca().empty()) {
+    findings.push_back(ExamineCertificates(flags.tls));
+  }
+  for (const std::string& actor : flags.actors) {
+    findings.push_back(ExamineActor(actor, flags.tls, flags.data));
+  }
   return findings;
 }
 
-absl::Status RunDoctor(const DoctorFlags& flags) {
+absl::Status RunDoctor(DoctorFlags& flags) {
+  VIXEN_RETURN_IF_ERROR(flags.config->Apply());
   const std::vector<Finding> findings = ExamineAll(flags);
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
   std::vector<std::string> failed;
@@ -87,6 +103,10 @@ void AddDoctor(CLI::App& app, Selected& selected) {
   command->add_option("--listen", flags->listen,
                       "HOST:PORT that the run will listen on; may repeat");
   command->add_option("--out", flags->out, "folder that the run will write to (.)");
+  command->add_option("--actor", flags->actors,
+                      "HOST:PORT of an actor that a learner here will use; may repeat");
+  flags->config =
+      std::make_unique<config::ConfigFlags>(*command, flags->tls, config::ConfigFlags::File::kNone);
   command->add_flag("--json", flags->json, "as JSON on stdout");
   command->callback([flags, &selected] { selected = [flags] { return RunDoctor(*flags); }; });
 }

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "vixen/v1/config.pb.h"
+
 namespace vixen::tool {
 
 enum class Verdict { kOk, kWarn, kFail };  // kFail: a run would stop here
@@ -30,6 +32,15 @@ Finding ExaminePort(const std::string& address);
 Finding ExamineFolder(const std::string& subject, const std::string& path);
 // Whether the dataset loads.
 Finding ExamineDataset(const std::string& path);
+// Whether certificate, key and authority belong together, are valid, and for how long.
+Finding ExamineCertificates(const v1::TlsSettings& tls);
+// Whether an actor would take `address` with these certificates; text is empty where it would.
+Finding ExamineListenSecurity(const std::string& address, const v1::TlsSettings& tls);
+// Whether the actor answers, lets us in, and has the same dataset where one is given.
+Finding ExamineActor(const std::string& address, const v1::TlsSettings& tls,
+                     const std::string& dataset);
+// Whether the newest checkpoint below `out` is whole.
+Finding ExamineCheckpoints(const std::string& out);
 
 // The folder of fetched datasets: $XDG_CACHE_HOME/vixen or ~/.cache/vixen.
 std::string CacheFolder();

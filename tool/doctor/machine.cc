@@ -97,7 +97,7 @@ std::vector<Finding> ExamineLibraries() {
   std::vector<Finding> findings;
   std::vector<std::string> found;
   for (const char* name :
-       {"libgrpc++.so.1.51", "libprotobuf.so.32", "libprometheus-cpp-pull.so.1.0",
+       {"libgrpc++.so.1.51", "libprotobuf.so.32", "libprometheus-cpp-core.so.1.0",
         "libspdlog.so.1.10", "libcrypto.so.3", "libz.so.1"}) {
     void* library = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
     if (library == nullptr) {
