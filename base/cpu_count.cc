@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -108,6 +109,11 @@ int AffinityCpus() {
 }
 
 }  // namespace
+
+std::string CgroupRoot() {
+  const char* const root = std::getenv("VIXEN_CGROUP_ROOT");
+  return root != nullptr && *root != '\0' ? root : "/sys/fs/cgroup";
+}
 
 int AvailableCpus(const std::string& cgroup_root, const std::string& proc_self_cgroup) {
   double cpus = std::max(AffinityCpus(), 1);

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <pthread.h>
-#include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <cstdlib>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "base/exit_code.h"
@@ -19,35 +22,39 @@
 #include "learner/session.h"
 #include "proto/config/command_line.h"
 #include "proto/config/config_flags.h"
+#include "proto/telemetry/log.h"
 #include "vixen/v1/config.pb.h"
 
 namespace {
 
 constexpr char kProgram[] = "vixen-learner";
 
-// Logs go to stderr; stdout stays free for what a caller asked for.
-void SetUpLogs(const vixen::v1::LogSettings& log) {
-  spdlog::set_default_logger(spdlog::stderr_color_mt(kProgram));
-  spdlog::set_level(spdlog::level::from_str(log.log_level()));
-  if (log.log_format() == vixen::v1::JSON) {
-    spdlog::set_pattern(
-        R"({"time":"%Y-%m-%dT%H:%M:%S.%e%z","level":"%l","program":"%n","message":"%v"})");
-  } else {
-    spdlog::set_pattern("%Y-%m-%d %H:%M:%S.%e %^%l%$ %v");
-  }
+[[noreturn]] void EndNow(std::string_view why) {
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, why.data(), why.size());
+  _exit(vixen::base::kExitFailed);
 }
 
-// Waits for SIGTERM or SIGINT (blocked in every thread), asks for a stop, and ends the process
-// should the stop take longer than the grace period. SIGUSR1 ends the wait.
-void WatchSignals(const sigset_t& signals, double grace_seconds, vixen::learner::StopFlag& stop,
-                  vixen::learner::StopFlag& ended) {
+// Waits for SIGTERM or SIGINT (blocked in every thread) and asks for a stop. A second one, or the
+// end of the grace period, ends the process as it is. SIGUSR1 ends the wait.
+void WatchSignals(const sigset_t& signals, double grace_seconds, vixen::learner::StopFlag& stop) {
   int signal = 0;
   if (sigwait(&signals, &signal) != 0 || signal == SIGUSR1) return;
+  spdlog::info("signal {}: stopping; a second one ends at once", signal);
   stop.Set();
-  if (ended.WaitFor(std::chrono::nanoseconds(static_cast<int64_t>(grace_seconds * 1e9)))) return;
-  static const char kMessage[] = "vixen-learner: not stopped within grace_seconds, leaving\n";
-  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, kMessage, sizeof kMessage - 1);
-  _exit(vixen::base::kExitFailed);
+  const auto deadline = std::chrono::steady_clock::now() +
+                        std::chrono::nanoseconds(static_cast<int64_t>(grace_seconds * 1e9));
+  int next = -1;
+  do {  // a process that is frozen and goes on is interrupted in the wait
+    const auto left =
+        std::max(std::chrono::nanoseconds(0),
+                 std::chrono::nanoseconds(deadline - std::chrono::steady_clock::now()));
+    const timespec wait{.tv_sec = static_cast<time_t>(left.count() / 1'000'000'000),
+                        .tv_nsec = static_cast<long>(left.count() % 1'000'000'000)};
+    next = sigtimedwait(&signals, nullptr, &wait);
+  } while (next < 0 && errno == EINTR);
+  if (next == SIGUSR1) return;
+  if (next > 0) EndNow("vixen-learner: signalled again: ending now\n");
+  EndNow("vixen-learner: not stopped within grace_seconds, leaving\n");
 }
 
 }  // namespace
@@ -63,7 +70,9 @@ int main(int argc, char** argv) {
   absl::Status status = flags.Apply();
   if (status.ok()) status = vixen::learner::CompleteConfig(flags.origins(), config);
   if (!status.ok()) return vixen::base::ReportStatus(kProgram, status);
-  SetUpLogs(config.log());
+  status = vixen::telemetry::SetUpLog(kProgram, config.log());
+  if (status.ok()) status = vixen::learner::CheckMemory(config);
+  if (!status.ok()) return vixen::base::ReportStatus(kProgram, status);
 
   // LibTorch's OpenMP reads it once, before the first tensor.
   const std::string threads = std::to_string(vixen::learner::TorchThreads(config));
@@ -74,12 +83,12 @@ int main(int argc, char** argv) {
   for (int signal : {SIGTERM, SIGINT, SIGUSR1}) sigaddset(&signals, signal);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
-  vixen::learner::StopFlag stop, ended;
-  std::thread watcher([&] { WatchSignals(signals, config.grace_seconds(), stop, ended); });
+  vixen::learner::StopFlag stop;
+  std::thread watcher([&] { WatchSignals(signals, config.grace_seconds(), stop); });
 
   status = vixen::learner::RunLearner(config, stop);
-  ended.Set();
   pthread_kill(watcher.native_handle(), SIGUSR1);
   watcher.join();
+  spdlog::default_logger()->flush();
   return vixen::base::ReportStatus(kProgram, status);
 }

@@ -5,15 +5,21 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdlib>
 
 #include "absl/strings/str_cat.h"
 #include "base/cpu_count.h"
 #include "base/exit_code.h"
 #include "learner/client/dataset_fetch.h"
+#include "learner/replay/replay.h"
 
 namespace vixen::learner {
 namespace {
+
+// LibTorch, gRPC, the dataset's pages in use, batches under way: measured 190 MiB with a small
+// network, the rest is room.
+constexpr uint64_t kOwnBytes = 320ull << 20;
 
 // The same after a restart: the pod's name where there is one, else the host's, and the rank where
 // several processes of a host are told apart by it; within what names may hold.
@@ -69,6 +75,33 @@ bool MakesCheckpoints(const v1::LearnerConfig& config) {
   const v1::CheckpointSettings& checkpoint = config.checkpoint();
   return !CheckpointFolder(config).empty() &&
          (checkpoint.checkpoint_seconds() > 0 || checkpoint.checkpoint_updates() > 0);
+}
+
+absl::Status CheckMemory(const v1::LearnerConfig& config) {
+  return CheckMemory(config, base::AvailableMemoryBytes());
+}
+
+absl::Status CheckMemory(const v1::LearnerConfig& config, uint64_t limit) {
+  const auto needed = [&](uint64_t capacity) {
+    return Replay::BytesOf(capacity) +
+           (MakesCheckpoints(config) ? Replay::CutBytesOf(capacity) : 0);
+  };
+  const uint64_t capacity = config.replay().capacity();
+  if (needed(capacity) + kOwnBytes <= limit) return absl::OkStatus();
+  uint64_t most = 0;
+  for (uint64_t step = std::bit_floor(capacity); step > 0; step /= 2) {
+    if (needed(most + step) + kOwnBytes <= limit) most += step;
+  }
+  const auto mib = [](uint64_t bytes) { return bytes >> 20; };
+  return base::UsageError(absl::StrCat(
+      "capacity is ", capacity, ": ", mib(Replay::BytesOf(capacity)), " MiB of replay",
+      MakesCheckpoints(config)
+          ? absl::StrCat(" + ", mib(Replay::CutBytesOf(capacity)), " MiB for checkpoints")
+          : "",
+      " + ", mib(kOwnBytes), " MiB for the rest are more than the ", mib(limit),
+      " MiB that the cgroup or the machine allows; ",
+      most > 0 ? absl::StrCat("set capacity to at most ", most, " or raise the limit")
+               : std::string("raise the limit")));
 }
 
 int TorchThreads(const v1::LearnerConfig& config) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "absl/status/status.h"
@@ -18,6 +19,13 @@ absl::Status CompleteConfig(const config::Origins& origins, v1::LearnerConfig& c
 std::string CheckpointFolder(const v1::LearnerConfig& config);
 // Whether any are to be made.
 bool MakesCheckpoints(const v1::LearnerConfig& config);
+
+// Whether the replay, with the copy that checkpoints are written from, fits into what the cgroup
+// allows, or the machine has: a usage error with the arithmetic where it does not. Without it the
+// kernel would end the process when the replay has filled.
+absl::Status CheckMemory(const v1::LearnerConfig& config);
+// The same against `limit` bytes.
+absl::Status CheckMemory(const v1::LearnerConfig& config, uint64_t limit);
 
 // LibTorch's CPU threads: as configured, else what the cgroup and affinity allow less one for an
 // actor on this machine.

@@ -29,6 +29,7 @@
 #include "learner/service/learner_server.h"
 #include "learner/trainer/device.h"
 #include "proto/config/config_file.h"
+#include "proto/telemetry/log.h"
 
 namespace vixen::learner {
 namespace {
@@ -72,16 +73,21 @@ void LogSheets(const RunBook& book) {
     };
     spdlog::info(
         "run {:016x} of {}{}: received {}; inserted {}; duplicate {}; rejected {}; lost with "
-        "earlier processes {}",
+        "earlier processes {}{}",
         sheet.run_id(), sheet.actor(), sheet.ended() ? " (ended)" : "", text(sheet.received()),
         text(sheet.inserted()), text(sheet.duplicate()), text(rejected),
-        text(sheet.lost_with_predecessor()));
+        text(sheet.lost_with_predecessor()),
+        telemetry::Fields({{"policy", sheet.policy()},
+                           {"group", sheet.group()},
+                           {"actor", sheet.actor()},
+                           {"run_id", telemetry::RunIdText(sheet.run_id())}}));
   }
 }
 
 // From recorded batches, without an actor.
 absl::Status RunOffline(const v1::LearnerConfig& config, const std::string& device, Ranks* ranks,
                         RunBook& book, Metrics& metrics, StopFlag& stop) {
+  metrics.health().Enter("loading the dataset and the recorded batches");
   VIXEN_ASSIGN_OR_RETURN(StoredBatches stored,
                          StoredBatches::Open({config.offline().begin(), config.offline().end()}));
   VIXEN_ASSIGN_OR_RETURN(std::shared_ptr<const market::Dataset> dataset,
@@ -109,6 +115,7 @@ absl::Status RunOffline(const v1::LearnerConfig& config, const std::string& devi
 
 absl::Status RunOnline(const v1::LearnerConfig& config, const std::string& device, Ranks* ranks,
                        RunBook& book, Metrics& metrics, StopFlag& stop) {
+  metrics.health().Enter("waiting for an actor");
   absl::StatusOr<FirstActor> first = WaitForActor(config, stop);
   if (!first.ok()) return stop.stopped() ? absl::OkStatus() : first.status();
   VIXEN_ASSIGN_OR_RETURN(Plan plan, MakePlan(config, first->info));
@@ -117,11 +124,13 @@ absl::Status RunOnline(const v1::LearnerConfig& config, const std::string& devic
                plan.architecture.Describe(), plan.actions().size(), kernels::kActions, device,
                TorchThreads(config));
 
+  metrics.health().Enter("getting the dataset");
   absl::StatusOr<std::shared_ptr<const market::Dataset>> dataset =
       config.dataset().empty()
           ? FetchDataset(*first->stub, first->info.dataset(), config.cache(), stop)
           : LoadMatchingDataset(config.dataset(), first->info.dataset());
   if (!dataset.ok()) return stop.stopped() ? absl::OkStatus() : dataset.status();
+  metrics.health().Enter("making the trainer and the replay, reading the checkpoint");
   VIXEN_ASSIGN_OR_RETURN(
       const std::unique_ptr<Learner> learner,
       Learner::Create(plan, *std::move(dataset), device, std::nullopt, ranks, book, metrics));
@@ -135,7 +144,7 @@ absl::StatusOr<std::unique_ptr<LearnerServer>> Listen(const v1::LearnerConfig& c
   std::unique_ptr<LearnerServer> server;
   int metrics_port = 0;
   if (!config.metrics_listen().empty()) {
-    VIXEN_ASSIGN_OR_RETURN(metrics_port, metrics.Serve(config.metrics_listen(), book));
+    VIXEN_ASSIGN_OR_RETURN(metrics_port, metrics.Serve(config, device, book));
   }
   if (!config.listen().empty()) {
     v1::LearnerInfoResponse fixed;

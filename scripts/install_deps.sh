@@ -10,6 +10,7 @@ packages=(
   prometheus-cpp-dev libspdlog-dev libssl-dev zlib1g-dev libzstd-dev nlohmann-json3-dev libcli11-dev libgloo-dev
   libgtest-dev libgmock-dev libbenchmark-dev tzdata
 )
+[ -f "$VIXEN_ROOT/scripts/packages.extra" ] && mapfile -t -O "${#packages[@]}" packages < "$VIXEN_ROOT/scripts/packages.extra"
 for option in "$@"; do
   case "$option" in
     --lint) packages+=(clang-format-14 clang-tidy-14) ;;

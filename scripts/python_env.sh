@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # python_env.sh [deploy|metrics]: makes the Python environment of the tests ($VIXEN_CACHE/python-…), or of those
-# of the manifests, or of the package that metrics are compared with, and prints its interpreter. Each list of
-# packages has a folder of its own, so that checkouts with other lists do not disturb each other.
+# of the manifests, or of the package that metrics are compared with, and prints its interpreter. Each list of packages has a folder of its own, so that checkouts
+# with other lists do not disturb each other.
 source "$(dirname "$0")/common.sh"
 wanted="grpcio==1.62.3 protobuf==4.25.8 numpy==2.2.6"
 case "${1:-}" in

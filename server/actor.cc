@@ -9,13 +9,16 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_format.h"
+#include "base/exit_code.h"
 #include "base/status_macros.h"
-#include "base/str_cat.h"
+#include "proto/telemetry/log.h"
+#include "proto/telemetry/process_collector.h"
+#include "proto/telemetry/tls_collector.h"
 #include "proto/transport/certificates.h"
 #include "server/metrics/balance_collector.h"
 #include "server/metrics/balance_log.h"
 #include "server/metrics/gpu_collector.h"
-#include "server/metrics/tls_collector.h"
 #include "server/service/role_check.h"
 
 namespace vixen::server {
@@ -61,58 +64,48 @@ void SetLimits(const v1::StreamSettings& stream, grpc::ServerBuilder& builder) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Actor>> Actor::Start(
-    const v1::ActorConfig& config, const kernels::CollectorFactory& make_collector) {
-  VIXEN_ASSIGN_OR_RETURN(ActorSetup setup, SetUpActor(config, make_collector));
-  std::unique_ptr<Actor> actor(new Actor(std::move(setup)));
-  VIXEN_RETURN_IF_ERROR(actor->Listen(config));
-  actor->loop_.Start();
-  actor->SetServing(true);
+absl::StatusOr<std::unique_ptr<Actor>> Actor::Listen(const v1::ActorConfig& config) {
+  if (config.dataset().empty()) {
+    return base::UsageError("dataset is not set; give --dataset FILE (vixen import, vixen synth)");
+  }
+  VIXEN_ASSIGN_OR_RETURN(const Faults faults, Faults::Parse(config.faults()));
+  std::unique_ptr<Actor> actor(new Actor(config, faults));
+  VIXEN_RETURN_IF_ERROR(actor->OpenListeners());
   return actor;
 }
 
-Actor::Actor(ActorSetup setup)
-    : setup_(std::move(setup)),
-      actor_metrics_(setup_.executor.executor, setup_.executor.device),
-      policies_(setup_.run, actor_metrics_, [this] { loop_.Notify(); }),
-      intake_(setup_.run, policies_, actor_metrics_),
-      streams_(setup_.run.limits.max_streams(),
-               std::chrono::duration<double>(setup_.run.limits.progress_deadline_seconds()),
-               actor_metrics_),
-      loop_(setup_.run, policies_, actor_metrics_,
-            [this](absl::Status status) { RequestStopWith(std::move(status)); }),
-      state_{.run = setup_.run,
-             .metrics = actor_metrics_,
-             .policies = policies_,
-             .intake = intake_,
-             .streams = streams_,
-             .staging = staging_,
-             .encoding = encoding_,
-             .dataset_file = setup_.dataset_file,
-             .notify_collector = [this] { loop_.Notify(); },
-             .request_drain = [this] { RequestStop(); },
-             .info = setup_.info,
-             .started = Clock::now()} {}
+absl::StatusOr<std::unique_ptr<Actor>> Actor::Start(
+    const v1::ActorConfig& config, const kernels::CollectorFactory& make_collector) {
+  VIXEN_ASSIGN_OR_RETURN(std::unique_ptr<Actor> actor, Listen(config));
+  VIXEN_RETURN_IF_ERROR(actor->Load([&] { return make_collector; }, /*warm_up=*/false));
+  return actor;
+}
+
+Actor::Actor(const v1::ActorConfig& config, const Faults& faults)
+    : config_(config), faults_(faults) {}
 
 Actor::~Actor() {
   Stop(Clock::now());
   if (shutdown_.joinable()) shutdown_.join();
 }
 
-absl::Status Actor::Listen(const v1::ActorConfig& config) {
-  if (!config.metrics_listen().empty()) {
-    VIXEN_ASSIGN_OR_RETURN(metrics_, MetricsServer::Listen(config.metrics_listen()));
+absl::Status Actor::OpenListeners() {
+  if (!config_.metrics_listen().empty()) {
+    VIXEN_ASSIGN_OR_RETURN(metrics_, telemetry::MetricsServer::Listen(
+                                         config_.metrics_listen(),
+                                         {{"/startupz", [this] { return health_.Startup(); }},
+                                          {"/readyz", [this] { return health_.Readiness(); }},
+                                          {"/livez", [this] { return health_.Liveness(); }}}));
     metrics_->Add(actor_metrics_.registry());
-    metrics_->Add(std::make_shared<BalanceCollector>(policies_));
-    metrics_->Add(std::make_shared<ProcessCollector>());
-    if (!setup_.executor.pci_bus_id.empty()) AddGpuMetrics();
+    metrics_->Add(std::make_shared<telemetry::ProcessCollector>());
+    metrics_->Add(std::make_shared<telemetry::LogCollector>());
   }
-  if (!config.health_listen().empty()) {
-    VIXEN_ASSIGN_OR_RETURN(health_, HealthServer::Listen(config.health_listen()));
+  if (!config_.health_listen().empty()) {
+    VIXEN_ASSIGN_OR_RETURN(health_server_, HealthServer::Listen(config_.health_listen(), health_));
   }
   VIXEN_ASSIGN_OR_RETURN(const std::shared_ptr<grpc::ServerCredentials> credentials,
-                         Credentials(config.tls()));
-  VIXEN_ASSIGN_OR_RETURN(listener_, Listener::Bind(config.listen()));
+                         Credentials(config_.tls()));
+  VIXEN_ASSIGN_OR_RETURN(listener_, Listener::Bind("listen", config_.listen()));
   port_ = listener_->port();
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
@@ -122,12 +115,45 @@ absl::Status Actor::Listen(const v1::ActorConfig& config) {
   builder.RegisterService(&actor_service_);
   builder.RegisterService(&weights_service_);
   builder.RegisterService(&admin_service_);
-  SetLimits(config.stream(), builder);
+  SetLimits(config_.stream(), builder);
   server_ = builder.BuildAndStart();
   if (server_ == nullptr) return absl::InternalError("gRPC refuses to start a server");
-  SetServing(false);
+  health_.Attach(server_->GetHealthCheckService());
   listener_->Start(std::move(acceptor),
                    [this] { actor_metrics_.connections_turned_away->Increment(); });
+  watch_ = std::make_unique<LivenessWatch>(
+      [this] {
+        actor_metrics_.EstimateLearners(config_.stream().max_streams());
+        return FindFault();
+      },
+      health_);
+  return absl::OkStatus();
+}
+
+absl::Status Actor::Load(const ChooseCollector& choose, bool warm_up) {
+  if (faults_.slow_start.count() > 0) {
+    gate_.Enter("fault slow_start");
+    std::this_thread::sleep_for(faults_.slow_start);
+  }
+  gate_.Enter("choosing the executor");
+  VIXEN_ASSIGN_OR_RETURN(const kernels::CollectorFactory make, choose());
+  VIXEN_ASSIGN_OR_RETURN(ActorSetup setup,
+                         SetUpActor(config_, WithFaults(faults_, make), warm_up,
+                                    [this](std::string phase) { gate_.Enter(std::move(phase)); }));
+  actor_metrics_.SetExecutor(setup.executor.executor, setup.executor.device);
+  core_ = std::make_unique<ActorCore>(
+      std::move(setup), actor_metrics_, faults_.forget_finish,
+      [this](absl::Status status) { RequestStopWith(std::move(status)); },
+      [this] { RequestStop(); });
+  core_->loop.Expect(core_->setup.expected_launch);
+  if (metrics_) metrics_->Add(std::make_shared<BalanceCollector>(core_->policies));
+  WatchGpu();
+  core_->loop.Start();
+  gate_.Enter("started");
+  gate_.Open(&core_->state);
+  loaded_ = true;
+  health_.Started();
+  actor_metrics_.startup_seconds->Set(std::chrono::duration<double>(Clock::now() - began_).count());
   return absl::OkStatus();
 }
 
@@ -138,31 +164,44 @@ absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> Actor::Credentials(
                          transport::Certificates::Open(tls));
   std::shared_ptr<grpc::ServerCredentials> credentials = certificates->ServerCredentials();
   if (!tls.tls_ca().empty()) credentials->SetAuthMetadataProcessor(std::make_shared<RoleCheck>());
-  if (metrics_) metrics_->Add(std::make_shared<TlsCollector>(*certificates));
+  if (metrics_) metrics_->Add(std::make_shared<telemetry::TlsCollector>(*certificates));
   return credentials;
 }
 
-void Actor::AddGpuMetrics() {
-  absl::StatusOr<std::unique_ptr<Nvml>> nvml = Nvml::Open(setup_.executor.pci_bus_id);
+void Actor::WatchGpu() {
+  const std::string& gpu = core_->setup.executor.pci_bus_id;
+  if (gpu.empty()) return;
+  absl::StatusOr<std::unique_ptr<Nvml>> nvml = Nvml::Open(gpu);
   if (!nvml.ok()) {
     spdlog::warn("{}", nvml.status().ToString());
     return;
   }
-  metrics_->Add(std::make_shared<GpuCollector>(*std::move(nvml), setup_.executor.pci_bus_id));
+  nvml_ = *std::move(nvml);
+  if (metrics_) metrics_->Add(std::make_shared<GpuCollector>(nvml_, gpu));
 }
 
-void Actor::SetServing(bool serving) {
-  grpc::HealthCheckServiceInterface* health = server_->GetHealthCheckService();
-  for (const char* service : {"", "vixen.v1.Actor", "vixen.v1.Weights", "vixen.v1.Admin"}) {
-    health->SetServingStatus(service, serving);
-    if (health_) health_->SetServing(service, serving);
+// The watch's thread. Nothing of a load that goes on is a fault: it takes what it takes.
+std::string Actor::FindFault() const {
+  if (!loaded_) return "";
+  const bool gone = faults_.gpu_lost && Clock::now() - began_ > *faults_.gpu_lost;
+  if (gone || (nvml_ && nvml_->Read().lost)) {
+    actor_metrics_.device_lost->Set(1);
+    return "the GPU has fallen off the bus";
   }
-  actor_metrics_.ready->Set(serving ? 1 : 0);
+  if (device_lost_) return "the executor's device is lost";
+  const auto stuck =
+      core_->loop.StuckFor(std::chrono::duration<double>(config_.launch_deadline_seconds()));
+  return stuck ? absl::StrFormat("a launch has been under way for %.0f s", stuck->count()) : "";
 }
 
 void Actor::RequestStop() { RequestStopWith(absl::OkStatus()); }
 
 void Actor::RequestStopWith(absl::Status status) {
+  if (absl::IsDataLoss(status)) {
+    device_lost_ = true;
+    actor_metrics_.device_lost->Set(1);
+    health_.SetFault(std::string(status.message()));
+  }
   std::lock_guard lock(mutex_);
   if (!stop_) stop_ = std::move(status);
   stop_requested_.notify_all();
@@ -181,32 +220,39 @@ void Actor::Enter(const char* phase) {
 
 void Actor::Stop(Clock::time_point deadline) {
   if (std::exchange(stopped_, true)) return;
-  state_.draining = true;
   actor_metrics_.draining->Set(1);
-  if (server_) SetServing(false);
-  Enter("telling the streams");
-  policies_.StopAllCredit();
-  streams_.DrainAll();
-  Enter("waiting for the last launch");
-  loop_.Stop();
-  Enter("sending what is reserved");
-  // A tenth of the time, at most a second, is kept for cutting off those that do not take it.
-  const Clock::duration left = std::max(deadline - Clock::now(), Clock::duration::zero());
-  const Clock::duration reserve = std::min<Clock::duration>(left / 10, std::chrono::seconds(1));
-  if (!streams_.WaitUntilEmpty(deadline - reserve)) {
-    spdlog::warn("cutting off streams that did not take what was reserved for them");
-    streams_.AbortAll(absl::UnavailableError("the actor is stopping"));
-  }
-  LogBooks(policies_);
+  health_.Draining();
+  if (core_) StopCore(deadline);
   Enter("ending the gRPC server");
+  watch_.reset();
   if (listener_) listener_->Stop();
   if (!EndServer(deadline)) {
     spdlog::warn("a peer takes nothing any more: its connection is left to the system");
   }
   Enter("ending the threads");
-  staging_.Stop();
-  encoding_.Stop();
+  if (core_) {
+    core_->staging.Stop();
+    core_->encoding.Stop();
+  }
   Enter("stopped");
+}
+
+void Actor::StopCore(Clock::time_point deadline) {
+  core_->state.draining = true;
+  Enter("telling the streams");
+  core_->policies.StopAllCredit();
+  core_->streams.DrainAll();
+  Enter("waiting for the last launch");
+  core_->loop.Stop();
+  Enter("sending what is reserved");
+  // A tenth of the time, at most a second, is kept for cutting off those that do not take it.
+  const Clock::duration left = std::max(deadline - Clock::now(), Clock::duration::zero());
+  const Clock::duration reserve = std::min<Clock::duration>(left / 10, std::chrono::seconds(1));
+  if (!core_->streams.WaitUntilEmpty(deadline - reserve)) {
+    spdlog::warn("cutting off streams that did not take what was reserved for them");
+    core_->streams.AbortAll(absl::UnavailableError("the actor is stopping"));
+  }
+  LogBooks(core_->policies);
 }
 
 // gRPC closes a connection only when the write under way on it is done, also after Shutdown's

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -14,19 +15,18 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "server/actor_setup.h"
-#include "server/collector/collector_loop.h"
-#include "server/collector/policy.h"
+#include "proto/telemetry/metrics_server.h"
+#include "server/actor_core.h"
+#include "server/faults.h"
 #include "server/metrics/actor_metrics.h"
-#include "server/metrics/metrics_server.h"
+#include "server/metrics/nvml.h"
 #include "server/service/actor_service.h"
-#include "server/service/actor_state.h"
-#include "server/service/collect_streams.h"
+#include "server/service/health.h"
 #include "server/service/health_server.h"
 #include "server/service/listener.h"
-#include "server/service/task_thread.h"
+#include "server/service/liveness_watch.h"
+#include "server/service/start_gate.h"
 #include "server/service/weights_service.h"
-#include "server/weights/weights_intake.h"
 #include "vixen/v1/config.pb.h"
 
 namespace vixen::server {
@@ -35,17 +35,27 @@ namespace vixen::server {
 // several may live in one process in tests.
 class Actor {
  public:
-  // Loads the dataset, applies the range, makes the first executor (which checks the settings) and
-  // opens the listeners; health is SERVING when it returns. `config` is effective (config_flags.h).
-  // Errors name the setting, or the file.
+  // Chooses the executor: it may take a while, and starts the device.
+  using ChooseCollector = std::function<absl::StatusOr<kernels::CollectorFactory>()>;
+
+  // Opens the listeners: every probe answers from here on, every call is UNAVAILABLE with what the
+  // start is at. `config` is effective (config_flags.h). Errors name the setting.
+  static absl::StatusOr<std::unique_ptr<Actor>> Listen(const v1::ActorConfig& config);
+  // Loads the dataset, applies the range, makes the first executor (which checks the settings),
+  // after a trial launch if `warm_up`; health is SERVING when it returns. Once. Errors name the
+  // setting, or the file.
+  absl::Status Load(const ChooseCollector& choose, bool warm_up);
+  // Both, with an executor that is chosen already.
   static absl::StatusOr<std::unique_ptr<Actor>> Start(
       const v1::ActorConfig& config, const kernels::CollectorFactory& make_collector);
   ~Actor();
 
   int port() const { return port_; }
   int metrics_port() const { return metrics_ ? metrics_->port() : 0; }
-  int health_port() const { return health_ ? health_->port() : 0; }
-  uint64_t run_id() const { return setup_.run.run_id; }
+  int health_port() const { return health_server_ ? health_server_->port() : 0; }
+  // After Load.
+  uint64_t run_id() const { return core_->setup.run.run_id; }
+  bool loaded() const { return loaded_; }
 
   // Asks WaitForStop to return. Any thread.
   void RequestStop();
@@ -59,33 +69,36 @@ class Actor {
   const char* phase() const { return phase_; }
 
  private:
-  explicit Actor(ActorSetup setup);
-  absl::Status Listen(const v1::ActorConfig& config);
+  Actor(const v1::ActorConfig& config, const Faults& faults);
+  absl::Status OpenListeners();
   absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> Credentials(const v1::TlsSettings& tls);
-  void AddGpuMetrics();
-  void SetServing(bool serving);
+  void WatchGpu();
+  std::string FindFault() const;
   void RequestStopWith(absl::Status status);
   void Enter(const char* phase);
+  void StopCore(std::chrono::steady_clock::time_point deadline);
   bool EndServer(std::chrono::steady_clock::time_point deadline);
 
-  const ActorSetup setup_;
+  const v1::ActorConfig config_;
+  const Faults faults_;
+  const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
   ActorMetrics actor_metrics_;
-  Policies policies_;
-  WeightsIntake intake_;
-  CollectStreams streams_;
-  TaskThread staging_{256};
-  TaskThread encoding_{256};
-  CollectorLoop loop_;
-  ActorState state_;
-  ActorService actor_service_{state_};
-  WeightsService weights_service_{state_};
-  AdminService admin_service_{state_};
-  std::unique_ptr<MetricsServer> metrics_;
-  std::unique_ptr<HealthServer> health_;
+  StartGate gate_;
+  Health health_{actor_metrics_, gate_};
+  std::shared_ptr<const Nvml> nvml_;  // null without a GPU
+  std::unique_ptr<ActorCore> core_;   // null until Load
+  ActorService actor_service_{gate_};
+  WeightsService weights_service_{gate_};
+  AdminService admin_service_{gate_};
+  std::unique_ptr<telemetry::MetricsServer> metrics_;
+  std::unique_ptr<HealthServer> health_server_;
   std::unique_ptr<Listener> listener_;
   std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<LivenessWatch> watch_;
   int port_ = 0;
 
+  std::atomic<bool> loaded_ = false;
+  std::atomic<bool> device_lost_ = false;
   std::atomic<const char*> phase_ = "running";
   std::mutex mutex_;
   std::condition_variable stop_requested_;

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "base/cpu_count.h"
-#include "base/exit_code.h"
 #include "base/status_macros.h"
 #include "base/str_cat.h"
 #include "base/version.h"
@@ -19,6 +18,8 @@
 
 namespace vixen::server {
 namespace {
+
+constexpr uint32_t kTrialSteps = 8;
 
 std::string BytesOf(const base::Sha256Digest& digest) { return {digest.begin(), digest.end()}; }
 
@@ -61,6 +62,28 @@ kernels::CollectorFactory WithSpare(std::unique_ptr<kernels::Collector> spare,
     }
     return make(options);
   };
+}
+
+// The time that a launch of all steps is expected to take, from one of kTrialSteps.
+absl::StatusOr<std::chrono::duration<double>> TrialLaunch(
+    kernels::CollectorOptions options, const kernels::CollectorFactory& make_collector) {
+  const uint32_t steps = options.steps;
+  options.steps = std::min(steps, kTrialSteps);
+  VIXEN_ASSIGN_OR_RETURN(const std::unique_ptr<kernels::Collector> collector,
+                         make_collector(options));
+  for (const auto kind : {kernels::WeightsKind::kOnline, kernels::WeightsKind::kTarget,
+                          kernels::WeightsKind::kCuriosity}) {
+    const size_t count = kernels::ParameterCount(options.architecture, kind);
+    VIXEN_RETURN_IF_ERROR(
+        collector->StageWeights({options.architecture, kind, std::vector<float>(count)}).status());
+    collector->CommitWeights(kind);
+  }
+  kernels::Batch batch = collector->MakeBatch(true);
+  const auto start = std::chrono::steady_clock::now();
+  VIXEN_RETURN_IF_ERROR(collector->Launch({.seed = 1, .launch = 0, .epsilon = 0}, batch));
+  VIXEN_RETURN_IF_ERROR(collector->Wait(batch));
+  const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
+  return time * (static_cast<double>(steps) / options.steps);
 }
 
 void LogMemoryPlan(const Run& run, const kernels::CollectorInfo& executor, uint64_t dataset_bytes) {
@@ -150,11 +173,10 @@ kernels::ExecutorWish ToExecutorWish(const v1::ExecutorSettings& execution) {
 }
 
 absl::StatusOr<ActorSetup> SetUpActor(const v1::ActorConfig& given,
-                                      const kernels::CollectorFactory& make_collector) {
+                                      const kernels::CollectorFactory& make_collector, bool warm_up,
+                                      const std::function<void(std::string)>& phase) {
   v1::ActorConfig config = given;
-  if (config.dataset().empty()) {
-    return base::UsageError("dataset is not set; give --dataset FILE (vixen import, vixen synth)");
-  }
+  phase(base::StrCat("loading the dataset ", config.dataset()));
   VIXEN_ASSIGN_OR_RETURN(std::shared_ptr<const market::Dataset> dataset,
                          market::Dataset::Load(config.dataset()));
   VIXEN_ASSIGN_OR_RETURN(DatasetFile file, DatasetFile::Open(config.dataset()));
@@ -170,6 +192,12 @@ absl::StatusOr<ActorSetup> SetUpActor(const v1::ActorConfig& given,
   run.dataset_fingerprint = dataset->fingerprint();
   run.scaler_fingerprint = dataset->scaler_fingerprint();
   run.limits = config.stream();
+  std::chrono::duration<double> expected{0};
+  if (warm_up) {
+    phase("warming up: a trial launch");
+    VIXEN_ASSIGN_OR_RETURN(expected, TrialLaunch(run.collector, make_collector));
+  }
+  phase("making the executor");
   VIXEN_ASSIGN_OR_RETURN(std::unique_ptr<kernels::Collector> first, make_collector(run.collector));
   const kernels::CollectorInfo executor = first->info();
   run.make_collector = WithSpare(std::move(first), make_collector);
@@ -184,7 +212,8 @@ absl::StatusOr<ActorSetup> SetUpActor(const v1::ActorConfig& given,
                     .dataset_file = std::move(file),
                     .run = std::move(run),
                     .executor = executor,
-                    .info = std::move(info)};
+                    .info = std::move(info),
+                    .expected_launch = expected};
 }
 
 }  // namespace vixen::server

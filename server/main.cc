@@ -24,8 +24,9 @@
 #include "proto/config/command_line.h"
 #include "proto/config/config_file.h"
 #include "proto/config/config_flags.h"
+#include "proto/telemetry/log.h"
 #include "server/actor.h"
-#include "server/metrics/log.h"
+
 #include "vixen/v1/config.pb.h"
 
 namespace vixen::server {
@@ -53,11 +54,17 @@ sigset_t StopSignals() {
   return signals;
 }
 
-// The first signal asks for a clean stop, the second ends the process.
+// The first signal asks for a clean stop, the second ends the process. While the actor loads
+// nothing is to be stopped cleanly.
 void HandleSignals(Actor* actor) {
   const sigset_t signals = StopSignals();
   int number = 0;
   sigwait(&signals, &number);
+  if (!actor->loaded()) {
+    spdlog::info("signal {} during the start: ending", number);
+    std::fflush(nullptr);
+    std::_Exit(base::kExitDone);
+  }
   spdlog::info("signal {}: stopping; a second one ends at once", number);
   actor->RequestStop();
   sigwait(&signals, &number);
@@ -80,18 +87,23 @@ absl::Status WritePortFile(const std::string& path, const Actor& actor) {
   return base::WriteFileAtomically(path, ports);
 }
 
+absl::StatusOr<kernels::CollectorFactory> Choose(const v1::ActorConfig& config) {
+  VIXEN_ASSIGN_OR_RETURN(kernels::ChosenExecutor chosen,
+                         kernels::ChooseExecutor(ToExecutorWish(config.execution())));
+  spdlog::info("executor {}: {}", kernels::ExecutorKindName(chosen.kind), chosen.reason);
+  return std::move(chosen.make);
+}
+
 absl::Status RunActor(const v1::ActorConfig& config) {
-  VIXEN_RETURN_IF_ERROR(SetUpLog(config.log()));
+  VIXEN_RETURN_IF_ERROR(telemetry::SetUpLog("vixen-actor", config.log()));
   gpr_set_log_function(LogGrpc);
   std::cout << config::EffectiveText(config) << std::flush;
   // A file of an earlier run would name ports that are no longer ours.
   if (!config.port_file().empty()) std::remove(config.port_file().c_str());
-  VIXEN_ASSIGN_OR_RETURN(const kernels::ChosenExecutor chosen,
-                         kernels::ChooseExecutor(ToExecutorWish(config.execution())));
-  spdlog::info("executor {}: {}", kernels::ExecutorKindName(chosen.kind), chosen.reason);
-  VIXEN_ASSIGN_OR_RETURN(const std::unique_ptr<Actor> actor, Actor::Start(config, chosen.make));
+  VIXEN_ASSIGN_OR_RETURN(const std::unique_ptr<Actor> actor, Actor::Listen(config));
   std::thread(HandleSignals, actor.get()).detach();
-  absl::Status result = WritePortFile(config.port_file(), *actor);
+  absl::Status result = actor->Load([&] { return Choose(config); }, /*warm_up=*/true);
+  if (result.ok()) result = WritePortFile(config.port_file(), *actor);
   if (result.ok()) {
     spdlog::info("serving gRPC on port {}, metrics on port {}, run {}", actor->port(),
                  actor->metrics_port(), actor->run_id());
@@ -103,6 +115,7 @@ absl::Status RunActor(const v1::ActorConfig& config) {
   std::thread(WatchShutdown, actor.get(), deadline + std::chrono::seconds(5)).detach();
   actor->Stop(deadline);
   spdlog::info("stopped");
+  spdlog::default_logger()->flush();
   spdlog::shutdown();
   // The detached threads still refer to the actor: the process ends without destroying it.
   std::fflush(nullptr);

@@ -26,5 +26,6 @@ void AddReport(CLI::App& app, Selected& selected);
 void AddBench(CLI::App& app, Selected& selected);
 void AddDoctor(CLI::App& app, Selected& selected);
 void AddCompletion(CLI::App& app, Selected& selected);
+void AddAdmin(CLI::App& app, Selected& selected);  // log-level, drain
 
 }  // namespace vixen::tool

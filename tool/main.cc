@@ -32,6 +32,8 @@ constexpr std::pair<const char*, const char*> kExamples[] = {
     {"bench", "vixen bench kernel --json kernel.json"},
     {"doctor", "vixen doctor"},
     {"completion", "source <(vixen completion bash)     # in ~/.bashrc"},
+    {"log-level", "vixen log-level debug --actor 127.0.0.1:50051"},
+    {"drain", "vixen drain --actor 127.0.0.1:50051"},
 };
 
 void AddExamples(CLI::App& app) {
@@ -62,6 +64,7 @@ int Run(int argc, char** argv) {
   AddBench(app, selected);
   AddDoctor(app, selected);
   AddCompletion(app, selected);
+  AddAdmin(app, selected);
   AddExamples(app);
 
   if (const auto exit_code = config::ParseCommandLine(app, argc, argv, "vixen")) return *exit_code;

@@ -94,9 +94,10 @@ def main():
             "inserted_per_second": round(rate(1, "vixen_replay_inserts_total")),
             "updates_per_second": round(rate(1, "vixen_learner_updates_total"), 1),
             "sent_gb_per_second": round(rate(0, "vixen_stream_sent_bytes_total") / 1e9, 3),
-            "launching_share": round(rate(0, "vixen_collector_busy_seconds_total"), 3),
+            "launching_share": round(
+                rate(0, r'vixen_actor_activity_seconds_total\{activity="launching"\}'), 3),
             "waiting_for_credit_share": round(
-                rate(0, r'vixen_collector_waiting_seconds_total\{cause="credit"\}'), 3),
+                rate(0, r'vixen_actor_activity_seconds_total\{activity="waiting_credit"\}'), 3),
             "actor_cores": round((after[3] - before[3]) / seconds, 2),
             "learner_cores": round((after[4] - before[4]) / seconds, 2),
         }))

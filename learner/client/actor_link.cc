@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "learner/client/channel.h"
+#include "proto/telemetry/log.h"
 
 namespace vixen::learner {
 namespace {
@@ -59,10 +60,17 @@ void ActorLink::Run() {
           options_.group, "\"; start each with its own --consumer"))});
       return;
     }
-    spdlog::warn("actor {}: stream ended ({}); connecting again", options_.address,
-                 status.ok() ? "OK" : status.ToString());
+    spdlog::warn("actor {}: stream ended ({}); connecting again{}", options_.address,
+                 status.ok() ? "OK" : status.ToString(), Who());
     if (!backoff.Wait(stop_)) return;
   }
+}
+
+std::string ActorLink::Who() const {
+  return telemetry::Fields({{"policy", options_.policy},
+                            {"group", options_.group},
+                            {"consumer", options_.consumer},
+                            {"actor", options_.address}});
 }
 
 absl::Status ActorLink::Session() {
@@ -158,7 +166,7 @@ absl::Status ActorLink::ReadAll(Stream& stream, const v1::GetInfoResponse& info)
     absl::StatusOr<std::optional<codec::DecodedBatch>> decoded =
         transport::AddTo(*decoder, message, response);
     if (response.has_notice()) {
-      spdlog::info("actor {}: {}", options_.address, response.notice().text());
+      spdlog::info("actor {}: {}{}", options_.address, response.notice().text(), Who());
     }
     if (!decoded.ok()) {
       return absl::Status(decoded.status().code(), absl::StrCat("actor ", options_.address, ": ",

@@ -66,6 +66,8 @@ class ActorLink {
   void Run();
   // One connection from GetInfo to the stream's end.
   absl::Status Session();
+  // What this link is about, as fields of log lines.
+  std::string Who() const;
   absl::Status ReadInfo(v1::GetInfoResponse& info);
   // The call that Stop and HalfClose may cancel. False when they were called already.
   bool SetContext(grpc::ClientContext* context);

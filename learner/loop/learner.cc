@@ -93,6 +93,7 @@ absl::StatusOr<std::unique_ptr<Learner>> Learner::Create(
     learner->trace_.open(trace, std::ios::trunc);
   }
   metrics.replay_capacity.Set(static_cast<double>(plan.config.replay().capacity()));
+  metrics.replay_bytes.Set(static_cast<double>(Replay::BytesOf(learner->replay_.capacity())));
   spdlog::info("replay: {} rows, {} MiB; limiter: window {:.0f} samples, launch of {} rows",
                learner->replay_.capacity(), Replay::BytesOf(learner->replay_.capacity()) >> 20,
                learner->limiter_.window(), plan.launch_rows);
@@ -170,7 +171,10 @@ absl::Status Learner::BuildTrainers(const std::string& device,
 absl::Status Learner::Run(StopFlag& stop) {
   started_ = reported_ = progressed_ = saved_ = checkpointed_ = Clock::now();
   actors_->Start();
+  metrics_.health().Started();
   absl::Status status = Loop(stop);
+  metrics_.health().Draining();
+  metrics_.draining.Set(1);
   if (status.ok() && stop.stopped()) spdlog::info("stopping: closing streams, writing weights");
   // While the streams are open: the actors hear of it.
   const absl::Status kept = status.ok() ? FinishCheckpoints() : absl::OkStatus();
@@ -196,6 +200,7 @@ absl::Status Learner::Loop(StopFlag& stop) {
   Clock::time_point last = Clock::now();
   const int updates_a_turn = ranks_ == nullptr ? kUpdatesBetweenEvents : 1;
   while (true) {
+    metrics_.health().Beat();
     const bool may_update = MayUpdate();
     bool ended = false;
     absl::Status status = TakeTurn(stop, may_update, ended);
@@ -246,11 +251,18 @@ bool Learner::Done() const {
 
 absl::Status Learner::UpdateOnce() {
   const uint32_t batch = plan_.config.trainer().batch_size();
-  replay_.Draw(batch, replay_.BetaAt(updates_), sample_, joint_.least_share);
-  Gather(dataset_->features(), replay_, sample_, trainer_->minibatch());
+  double seconds = 0;
+  {
+    const Spending spending(metrics_, Activity::kSampling);
+    replay_.Draw(batch, replay_.BetaAt(updates_), sample_, joint_.least_share);
+    Gather(dataset_->features(), replay_, sample_, trainer_->minibatch());
+    seconds += spending.seconds();
+  }
+  const Spending spending(metrics_, Activity::kUpdating);
   VIXEN_ASSIGN_OR_RETURN(const UpdateStatistics statistics, trainer_->Update());
   const PriorityUpdates priorities =
       replay_.Update(sample_.slot, sample_.generation, trainer_->abs_td());
+  metrics_.update_seconds.Observe(seconds + spending.seconds());
   limiter_.Sampled(batch);
   ++updates_;
   unsaved_ = true;

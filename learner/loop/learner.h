@@ -127,6 +127,7 @@ class Learner {
   void CountWaits(double seconds, bool starved);
   void NotStarved();
   absl::Status Report(bool last);
+  void ReportActors();
   absl::Status Save();
   LogState StateNow() const;
   double EtaSeconds(double seconds) const;

@@ -143,6 +143,7 @@ void Learner::KeepCheckpoints() {
 void Learner::BeginCheckpoint() {
   LearnerCut* const cut = checkpoints_->Begin();
   if (cut == nullptr) return;
+  const Spending spending(metrics_, Activity::kCheckpointing);
   const Clock::time_point start = Clock::now();
   SaveCut(*cut);
   checkpoints_->Commit();
@@ -162,6 +163,7 @@ absl::Status Learner::CheckpointWritten(const CheckpointWriter::Result& result) 
   }
   metrics_.checkpoint_bytes.Set(static_cast<double>(result.written.bytes));
   metrics_.checkpoint_write_seconds.Set(result.seconds);
+  metrics_.checkpoint_time.SetToCurrentTime();
   spdlog::info("checkpoint {}: {:.1f} MB, training stopped for {:.3f} s, written in {:.2f} s",
                result.written.path, static_cast<double>(result.written.bytes) / 1e6,
                metrics_.checkpoint_stop_seconds.Value(), result.seconds);

@@ -23,6 +23,12 @@ const T* Column(const kernels::Batch& batch, kernels::ColumnId id) {
   return reinterpret_cast<const T*>(batch.Column(id).data());
 }
 
+// Seconds since the launch was complete; the clocks are those of two machines.
+double AgeOf(const v1::BatchHeader& header) {
+  const std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
+  return std::max(0.0, now.count() - 1e-9 * static_cast<double>(header.completed_unix_ns()));
+}
+
 LaunchRows RowsOf(const kernels::Batch& batch) {
   using kernels::ColumnId;
   return {.episodes = batch.episodes(),
@@ -39,8 +45,13 @@ LaunchRows RowsOf(const kernels::Batch& batch) {
 }  // namespace
 
 absl::Status Learner::TakeEvent(bool may_sample) {
-  std::optional<Event> event =
-      may_sample ? events_.PopFor(std::chrono::nanoseconds(0)) : events_.PopFor(kIdle);
+  std::optional<Event> event;
+  if (may_sample) {
+    event = events_.PopFor(std::chrono::nanoseconds(0));
+  } else {
+    const Spending spending(metrics_, Activity::kWaitingData);
+    event = events_.PopFor(kIdle);
+  }
   return event.has_value() ? Handle(*event) : absl::OkStatus();
 }
 
@@ -59,6 +70,7 @@ absl::Status Learner::TakeStored(const StopFlag& stop) {
   std::string file;
   std::optional<codec::RecordedBatch> recorded;
   while (!recorded.has_value() && !stored_->AtEnd() && !stop.stopped()) {
+    metrics_.health().Beat();
     file = stored_->next_file();
     VIXEN_ASSIGN_OR_RETURN(recorded, stored_->Next());
     if (book_.Holds(recorded->header.run_id(), recorded->header.sequence())) recorded.reset();
@@ -87,6 +99,7 @@ absl::Status Learner::Handle(Event& event) {
   } else if (const auto* live = std::get_if<WeightsLive>(&event)) {
     ActorState& actor = actors_->at(live->actor);
     actor.ready = actor.stream != 0 && live->online_version >= actor.required_version;
+    metrics_.weights_live_time.SetToCurrentTime();
   } else if (const auto* behind = std::get_if<WeightsBehind>(&event)) {
     RaiseVersions(behind->live);
     PushAll(actors_->at(behind->actor));
@@ -176,7 +189,9 @@ void Learner::InsertRows() {
 }
 
 void Learner::Insert(RunInput& input, const v1::BatchHeader& header, const kernels::Batch& batch) {
+  const Spending spending(metrics_, Activity::kInserting);
   const kernels::LaunchStatistics& statistics = batch.statistics;
+  metrics_.batch_age.Observe(AgeOf(header));
   rows_.clear();
   const RowRejects rejects = input.builder->Add(header.launch(), RowsOf(batch), rows_);
   InsertRows();

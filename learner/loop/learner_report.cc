@@ -88,6 +88,8 @@ LogState Learner::StateNow() const {
 absl::Status Learner::Report(bool last) {
   const double window_seconds = Since(reported_);
   if (!last && window_seconds < kLogSeconds) return absl::OkStatus();
+  const Spending spending(metrics_, Activity::kReporting);
+  ReportActors();
   const LogState state = StateNow();
   if (!plan_.config.out().empty()) {
     VIXEN_RETURN_IF_ERROR(log_.Write(state, window_, window_seconds));
@@ -110,6 +112,17 @@ absl::Status Learner::Report(bool last) {
   ShowProgress(state, last);
   if (!last && Since(saved_) >= plan_.config.save_seconds()) return Save();
   return absl::OkStatus();
+}
+
+void Learner::ReportActors() {
+  if (stored_.has_value()) return;
+  size_t connected = 0;
+  size_t ready = 0;
+  for (const ActorState& actor : actors_->all()) {
+    connected += actor.stream != 0 ? 1 : 0;
+    ready += actor.ready ? 1 : 0;
+  }
+  metrics_.SetActors(actors_->all().size(), connected, ready);
 }
 
 void Learner::ShowProgress(const LogState& state, bool last) {

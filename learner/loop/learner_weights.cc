@@ -46,6 +46,7 @@ void Learner::Archive(const WeightsPart& part) {
 }
 
 void Learner::PushAll(ActorState& actor) {
+  const Spending spending(metrics_, Activity::kPushing);
   actor.ready = false;
   if (curiosity_ != nullptr) actor.pusher->Submit(NextPart(WeightsKind::kCuriosity));
   actor.pusher->Submit(NextPart(WeightsKind::kTarget));
@@ -55,6 +56,7 @@ void Learner::PushAll(ActorState& actor) {
 }
 
 void Learner::PushToEveryone() {
+  const Spending spending(metrics_, Activity::kPushing);
   batch_since_push_ = false;
   updates_at_push_ = updates_;
   if (!leads()) return;

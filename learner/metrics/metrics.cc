@@ -4,12 +4,16 @@
 #include <prometheus/collectable.h>
 #include <prometheus/metric_family.h>
 
-#include <exception>
 #include <map>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "base/version.h"
+#include "proto/telemetry/log.h"
+#include "proto/telemetry/process_collector.h"
+#include "proto/telemetry/tls_collector.h"
+#include "proto/transport/certificates.h"
 
 namespace vixen::learner {
 namespace {
@@ -74,6 +78,20 @@ class Sheets : public prometheus::Collectable {
   const RunBook& book_;
 };
 
+// Whether the training loop turns, at the moment of the scrape.
+class Liveness : public prometheus::Collectable {
+ public:
+  explicit Liveness(const LearnerHealth& health) : health_(health) {}
+
+  std::vector<prometheus::MetricFamily> Collect() const override {
+    return {telemetry::Single("vixen_live", "1 while no restart is needed: the liveness probe",
+                              prometheus::MetricType::Gauge, health_.Liveness().ok ? 1 : 0)};
+  }
+
+ private:
+  const LearnerHealth& health_;
+};
+
 }  // namespace
 
 Metrics::Metrics() : Metrics(std::make_shared<prometheus::Registry>()) {}
@@ -86,9 +104,10 @@ Metrics::Metrics(std::shared_ptr<prometheus::Registry> registry)
       replay_rows(GaugeOf(*registry, "vixen_replay_rows", "Rows in the replay")),
       replay_capacity(GaugeOf(*registry, "vixen_replay_capacity_rows", "Most rows in the replay")),
       loss(GaugeOf(*registry, "vixen_learner_loss", "Mean loss of the last second's updates")),
-      epsilon(GaugeOf(*registry, "vixen_policy_epsilon", "Exploration sent with the weights")),
-      online_version(
-          GaugeOf(*registry, "vixen_weights_version", "Version of the newest online weights")),
+      epsilon(
+          GaugeOf(*registry, "vixen_learner_epsilon_ratio", "Exploration sent with the weights")),
+      online_version(GaugeOf(*registry, "vixen_learner_weights_version",
+                             "Version of the newest online weights")),
       staleness(BuildHistogram()
                     .Name("vixen_policy_staleness_versions")
                     .Help("Own online version minus the one that a received batch was made with")
@@ -110,7 +129,41 @@ Metrics::Metrics(std::shared_ptr<prometheus::Registry> registry)
                               "Time that one side waited for the other", {{"side", "learner"}})),
       actor_waits(CounterOf(*registry, "vixen_limiter_wait_seconds_total",
                             "Time that one side waited for the other", {{"side", "actor"}})),
+      checkpoint_time(GaugeOf(*registry, "vixen_checkpoint_timestamp_seconds",
+                              "When the last checkpoint was written; 0: none by this process")),
+      weights_live_time(GaugeOf(*registry, "vixen_learner_weights_live_timestamp_seconds",
+                                "When an actor last confirmed that all pushed weights are live")),
+      replay_bytes(GaugeOf(*registry, "vixen_replay_bytes", "Memory of the full replay")),
+      update_seconds(
+          BuildHistogram()
+              .Name("vixen_learner_update_seconds")
+              .Help("Time of one gradient update with its sampling")
+              .Register(*registry)
+              .Add({}, prometheus::Histogram::BucketBoundaries{0.00025, 0.0005, 0.001, 0.002, 0.004,
+                                                               0.008, 0.016, 0.032, 0.064, 0.128,
+                                                               0.256, 0.512, 1.024})),
+      batch_age(BuildHistogram()
+                    .Name("vixen_learner_batch_age_seconds")
+                    .Help("From the end of the launch at the actor to the insert, by both clocks")
+                    .Register(*registry)
+                    .Add({}, prometheus::Histogram::BucketBoundaries{0.001, 0.003, 0.01, 0.03, 0.1,
+                                                                     0.3, 1, 3, 10, 30, 100})),
+      draining(GaugeOf(*registry, "vixen_draining", "1 while stopping")),
       registry_(std::move(registry)) {
+  const char* const activities[] = {"sampling", "updating",      "waiting_data", "inserting",
+                                    "pushing",  "checkpointing", "reporting"};
+  for (size_t i = 0; i < kActivities; ++i) {
+    activities_[i] =
+        &CounterOf(*registry_, "vixen_learner_activity_seconds_total",
+                   "Time by what the training thread was doing", {{"activity", activities[i]}});
+  }
+  auto& actors = BuildGauge()
+                     .Name("vixen_learner_actors")
+                     .Help("Actors that are configured, that have a stream, that give batches")
+                     .Register(*registry_);
+  const char* const states[] = {"configured", "connected", "ready"};
+  for (size_t i = 0; i < actors_.size(); ++i) actors_[i] = &actors.Add({{"state", states[i]}});
+  ready_ = &GaugeOf(*registry_, "vixen_ready", "1 while batches come: the readiness probe");
   const char* const kinds[] = {"nan", "positive_infinity", "negative_infinity", "negative"};
   for (size_t i = 0; i < priority_rejects.size(); ++i) {
     priority_rejects[i] = &CounterOf(*registry_, "vixen_replay_priority_rejects_total",
@@ -118,19 +171,41 @@ Metrics::Metrics(std::shared_ptr<prometheus::Registry> registry)
   }
 }
 
-absl::StatusOr<int> Metrics::Serve(const std::string& address, const RunBook& book) {
-  try {
-    exposer_ = std::make_unique<prometheus::Exposer>(address, 1);
-  } catch (const std::exception& error) {
-    return absl::UnavailableError(absl::StrCat("metrics_listen ", address,
-                                               " cannot be served: ", error.what(),
-                                               "; choose another port, or 0 for any"));
+void Metrics::SetActors(size_t configured, size_t connected, size_t ready) {
+  actors_[0]->Set(static_cast<double>(configured));
+  actors_[1]->Set(static_cast<double>(connected));
+  actors_[2]->Set(static_cast<double>(ready));
+  health_.SetActors(ready, configured);
+  ready_->Set(health_.Readiness().ok ? 1 : 0);
+}
+
+absl::StatusOr<int> Metrics::Serve(const v1::LearnerConfig& config, const std::string& device,
+                                   const RunBook& book) {
+  BuildGauge()
+      .Name("vixen_build_info")
+      .Help("Always 1; what runs here")
+      .Register(*registry_)
+      .Add({{"version", std::string(base::Version())},
+            {"program", "vixen-learner"},
+            {"executor", "libtorch"},
+            {"device", device}})
+      .Set(1);
+  VIXEN_ASSIGN_OR_RETURN(
+      server_, telemetry::MetricsServer::Listen(
+                   config.metrics_listen(), {{"/startupz", [this] { return health_.Startup(); }},
+                                             {"/readyz", [this] { return health_.Readiness(); }},
+                                             {"/livez", [this] { return health_.Liveness(); }}}));
+  server_->Add(registry_);
+  server_->Add(std::make_shared<Sheets>(book));
+  server_->Add(std::make_shared<Liveness>(health_));
+  server_->Add(std::make_shared<telemetry::ProcessCollector>());
+  server_->Add(std::make_shared<telemetry::LogCollector>());
+  if (!config.tls().tls_ca().empty()) {
+    VIXEN_ASSIGN_OR_RETURN(const transport::Certificates* certificates,
+                           transport::Certificates::Open(config.tls()));
+    server_->Add(std::make_shared<telemetry::TlsCollector>(*certificates));
   }
-  sheets_ = std::make_shared<Sheets>(book);
-  exposer_->RegisterCollectable(registry_);
-  exposer_->RegisterCollectable(sheets_);
-  const std::vector<int> ports = exposer_->GetListeningPorts();
-  return ports.empty() ? 0 : ports.front();
+  return server_->port();
 }
 
 }  // namespace vixen::learner

@@ -7,7 +7,8 @@
 #include <chrono>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "proto/telemetry/log.h"
+#include "proto/transport/listen_error.h"
 
 namespace vixen::learner {
 
@@ -23,8 +24,7 @@ absl::StatusOr<std::unique_ptr<LearnerServer>> LearnerServer::Listen(const std::
   builder.RegisterService(server.get());
   server->server_ = builder.BuildAndStart();
   if (server->server_ == nullptr || server->port_ == 0) {
-    return absl::UnavailableError(
-        absl::StrCat("listen ", address, " cannot be served; choose another port, or 0 for any"));
+    return transport::ListenError("listen", address);
   }
   return server;
 }
@@ -46,6 +46,18 @@ grpc::Status LearnerServer::GetBalance(grpc::ServerContext* /*context*/,
                                        const v1::LearnerBalanceRequest* /*request*/,
                                        v1::LearnerBalanceResponse* response) {
   for (v1::LearnerSheet& sheet : book_.Sheets()) *response->add_sheets() = std::move(sheet);
+  return grpc::Status::OK;
+}
+
+grpc::Status LearnerServer::SetLogLevel(grpc::ServerContext* /*context*/,
+                                        const v1::SetLogLevelRequest* request,
+                                        v1::SetLogLevelResponse* response) {
+  const std::string previous = telemetry::LogLevel();
+  const absl::Status status = telemetry::SetLogLevel(request->level());
+  if (!status.ok()) {
+    return {static_cast<grpc::StatusCode>(status.code()), std::string(status.message())};
+  }
+  response->set_previous(previous);
   return grpc::Status::OK;
 }
 

@@ -35,6 +35,8 @@ class LearnerServer final : public v1::Learner::Service {
                        v1::LearnerInfoResponse* response) override;
   grpc::Status GetBalance(grpc::ServerContext* context, const v1::LearnerBalanceRequest* request,
                           v1::LearnerBalanceResponse* response) override;
+  grpc::Status SetLogLevel(grpc::ServerContext* context, const v1::SetLogLevelRequest* request,
+                           v1::SetLogLevelResponse* response) override;
 
   const v1::LearnerInfoResponse fixed_;
   const RunBook& book_;

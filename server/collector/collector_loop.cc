@@ -3,15 +3,20 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/str_cat.h"
 #include "proto/codec/convert.h"
+#include "proto/telemetry/log.h"
 
 namespace vixen::server {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+// A launch is stuck when it takes so many times the longest one.
+constexpr double kLongLaunch = 10;
 
 double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -80,17 +85,35 @@ void CollectorLoop::Loop() {
 }
 
 void CollectorLoop::WaitForChange(uint64_t seen) {
-  prometheus::Counter* cause = metrics_.waiting_credit;
+  Activity cause = Activity::kWaitingCredit;
   for (const std::shared_ptr<Policy>& policy : policies_.All()) {
     if (!policy->delivery.HasCredit()) continue;
     const bool weights_missing = !policy->weights.Missing().empty();
-    cause = weights_missing ? metrics_.waiting_weights : metrics_.waiting_consumers;
+    cause = weights_missing ? Activity::kWaitingWeights : Activity::kWaitingConsumers;
     if (weights_missing) break;
   }
   const Clock::time_point start = Clock::now();
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, std::chrono::seconds(1), [&] { return stopping_ || changes_ != seen; });
-  cause->Increment(SecondsSince(start));
+  metrics_.Spent(cause, SecondsSince(start));
+}
+
+void CollectorLoop::SetOldest(Clock::time_point began) {
+  oldest_began_ = began.time_since_epoch().count();
+}
+
+void CollectorLoop::NoteLaunch(double seconds) {
+  if (seconds > longest_seconds_) longest_seconds_ = seconds;
+}
+
+std::optional<std::chrono::duration<double>> CollectorLoop::StuckFor(
+    std::chrono::duration<double> deadline) const {
+  const Clock::rep began = oldest_began_;
+  if (began == 0 || deadline.count() <= 0) return std::nullopt;
+  const std::chrono::duration<double> age =
+      Clock::now() - Clock::time_point(Clock::duration(began));
+  const double allowed = std::max(deadline.count(), kLongLaunch * longest_seconds_);
+  return age.count() > allowed ? std::optional(age) : std::nullopt;
 }
 
 bool CollectorLoop::LaunchSome() {
@@ -128,11 +151,15 @@ bool CollectorLoop::TryLaunch(const std::shared_ptr<Policy>& policy) {
   for (size_t kind = 0; kind < weights.versions.size(); ++kind) {
     policy->metrics.weights_version[kind]->Set(static_cast<double>(weights.versions[kind]));
   }
-  policy->metrics.weights_skipped->Set(static_cast<double>(policy->weights.skipped()));
+  policy->metrics.weights_skipped->Increment(static_cast<double>(policy->weights.skipped()) -
+                                             policy->metrics.weights_skipped->Value());
+  if (under_way_.empty()) SetOldest(launch.started);
   const absl::Status started =
       collector->Launch({.seed = policy->run_seed, .launch = number, .epsilon = weights.epsilon},
                         launch.batch->batch);
+  metrics_.Spent(Activity::kLaunching, SecondsSince(launch.started));
   if (!started.ok()) {
+    if (under_way_.empty()) oldest_began_ = 0;
     LaunchFailed(launch, started);
     return true;
   }
@@ -146,11 +173,16 @@ void CollectorLoop::CompleteOldest() {
   const Launch launch = std::move(under_way_.front());
   under_way_.pop_front();
   Policy& policy = *launch.policy;
+  const Clock::time_point waiting = Clock::now();
   const absl::Status done = policy.weights.collector()->Wait(launch.batch->batch);
+  const Clock::time_point complete = Clock::now();
+  metrics_.Spent(Activity::kLaunching, SecondsSince(waiting));
+  // The next one begins when this one is out of the device.
+  SetOldest(under_way_.empty() ? Clock::time_point() : complete);
   const double seconds = SecondsSince(launch.started);
-  metrics_.busy->Increment(seconds);
   policy.metrics.launch_seconds->Observe(seconds);
   if (!done.ok()) return LaunchFailed(launch, done);
+  NoteLaunch(seconds);
   failed_in_a_row_ = 0;
   launch.batch->header.set_sequence(policy.delivery.next_sequence());
   launch.batch->header.set_completed_unix_ns(
@@ -160,6 +192,7 @@ void CollectorLoop::CompleteOldest() {
   policy.metrics.batches->Increment();
   policy.metrics.AddStatistics(launch.batch->batch.statistics);
   policy.delivery.Publish(launch.ticket, launch.batch);
+  metrics_.Spent(Activity::kCopying, SecondsSince(complete));
 }
 
 void CollectorLoop::LaunchFailed(const Launch& launch, const absl::Status& status) {
@@ -167,8 +200,10 @@ void CollectorLoop::LaunchFailed(const Launch& launch, const absl::Status& statu
   policy.delivery.Discard(launch.ticket);
   policy.metrics.failed_launches->Increment();
   ++failed_in_a_row_;
-  spdlog::error("launch {} of policy {} failed ({} in a row): {}", launch.batch->header.launch(),
-                policy.name, failed_in_a_row_, status.ToString());
+  spdlog::error(
+      "launch {} of policy {} failed ({} in a row): {}{}", launch.batch->header.launch(),
+      policy.name, failed_in_a_row_, status.ToString(),
+      telemetry::Fields({{"policy", policy.name}, {"run_id", telemetry::RunIdText(run_.run_id)}}));
   if (absl::IsDataLoss(status)) return GiveUp(status);
   if (failed_in_a_row_ != run_.max_failed_launches) return;
   GiveUp(absl::InternalError(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -35,6 +36,13 @@ class CollectorLoop {
   // Begins no further launch; what is under way is finished and published. Returns when it is.
   void Stop();
 
+  // For how long the launch under way has run, when that is longer than `deadline` and than ten
+  // times the longest launch that is known; else nothing. A zero deadline: never. Any thread.
+  std::optional<std::chrono::duration<double>> StuckFor(
+      std::chrono::duration<double> deadline) const;
+  // What a launch is expected to take, from a trial before the first one.
+  void Expect(std::chrono::duration<double> launch) { NoteLaunch(launch.count()); }
+
  private:
   struct Launch {
     std::shared_ptr<Policy> policy;
@@ -50,6 +58,8 @@ class CollectorLoop {
   void LaunchFailed(const Launch& launch, const absl::Status& status);
   void GiveUp(const absl::Status& status);
   void WaitForChange(uint64_t seen);
+  void NoteLaunch(double seconds);
+  void SetOldest(std::chrono::steady_clock::time_point began);
 
   const Run& run_;
   Policies& policies_;
@@ -60,6 +70,10 @@ class CollectorLoop {
   std::condition_variable changed_;
   uint64_t changes_ = 0;
   bool stopping_ = false;
+
+  std::atomic<std::chrono::steady_clock::rep> oldest_began_ =
+      0;  // of what is under way; 0: nothing
+  std::atomic<double> longest_seconds_ = 0;
 
   std::deque<Launch> under_way_;
   size_t depth_ = 1;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/metrics/actor_metrics.h"
 
+#include "absl/status/status.h"
 #include "base/version.h"
 #include "kernels/nn/network.h"
 
@@ -16,10 +17,12 @@ constexpr std::array<const char*, kernels::kRewardTerms> kTerms = {"pnl", "barri
 constexpr std::array<const char*, kWeightsRefusals> kRefusals = {"invalid", "precondition", "stale",
                                                                  "limit", "internal"};
 
-// Half a millisecond to over four minutes, by factors of two.
-prometheus::Histogram::BucketBoundaries LaunchBuckets() {
-  prometheus::Histogram::BucketBoundaries buckets(20);
-  double bound = 0.0005;
+constexpr std::array<const char*, kActivities> kActivityNames = {
+    "launching", "copying", "waiting_credit", "waiting_weights", "waiting_consumers", "sending"};
+
+prometheus::Histogram::BucketBoundaries Doubling(double first, size_t count) {
+  prometheus::Histogram::BucketBoundaries buckets(count);
+  double bound = first;
   for (double& bucket : buckets) {
     bucket = bound;
     bound *= 2;
@@ -27,7 +30,18 @@ prometheus::Histogram::BucketBoundaries LaunchBuckets() {
   return buckets;
 }
 
+// Half a millisecond to over four minutes.
+prometheus::Histogram::BucketBoundaries LaunchBuckets() { return Doubling(0.0005, 20); }
+
+// A quarter of a millisecond (a chunk on loopback) to over half a minute (the progress deadline).
+prometheus::Histogram::BucketBoundaries WriteBuckets() { return Doubling(0.00025, 18); }
+
 }  // namespace
+
+void PolicyMetrics::WeightsApplied(size_t kind) const {
+  weights_applied[kind]->Increment();
+  weights_pushed_at[kind]->SetToCurrentTime();
+}
 
 void PolicyMetrics::AddStatistics(const kernels::LaunchStatistics& statistics) const {
   transitions->Increment(static_cast<double>(statistics.valid_rows));
@@ -42,114 +56,100 @@ void PolicyMetrics::AddStatistics(const kernels::LaunchStatistics& statistics) c
   }
 }
 
-ActorMetrics::ActorMetrics(std::string_view executor, std::string_view device)
-    : registry_(std::make_shared<prometheus::Registry>()) {
+ActorMetrics::ActorMetrics() : registry_(std::make_shared<prometheus::Registry>()) {
   prometheus::Registry& registry = *registry_;
-  BuildGauge()
-      .Name("vixen_build_info")
-      .Help("Always 1; what runs here")
-      .Register(registry)
-      .Add({{"version", std::string(base::Version())},
-            {"program", "vixen-actor"},
-            {"executor", std::string(executor)},
-            {"device", std::string(device)}})
-      .Set(1);
-  auto& waiting = BuildCounter()
-                      .Name("vixen_collector_waiting_seconds_total")
-                      .Help("Time without a launch, by what it waited for")
-                      .Register(registry);
-  waiting_credit = &waiting.Add({{"cause", "credit"}});
-  waiting_weights = &waiting.Add({{"cause", "weights"}});
-  waiting_consumers = &waiting.Add({{"cause", "consumers"}});
-  busy = &BuildCounter()
-              .Name("vixen_collector_busy_seconds_total")
-              .Help("Time inside launches")
-              .Register(registry)
-              .Add({});
-  streams = &BuildGauge()
-                 .Name("vixen_streams_open")
-                 .Help("Collect streams open now")
-                 .Register(registry)
-                 .Add({});
-  streams_opened = &BuildCounter()
-                        .Name("vixen_streams_opened_total")
-                        .Help("Collect streams that were opened")
-                        .Register(registry)
-                        .Add({});
-  streams_evicted = &BuildCounter()
-                         .Name("vixen_streams_evicted_total")
-                         .Help("Collect streams ended because the peer took nothing")
-                         .Register(registry)
-                         .Add({});
-  connections_turned_away = &BuildCounter()
-                                 .Name("vixen_connections_turned_away_total")
-                                 .Help("Connections closed because file descriptors were short")
-                                 .Register(registry)
-                                 .Add({});
-  sent_bytes = &BuildCounter()
-                    .Name("vixen_stream_sent_bytes_total")
-                    .Help("Payload bytes written to Collect streams")
-                    .Register(registry)
-                    .Add({});
-  sent_batches = &BuildCounter()
-                      .Name("vixen_stream_sent_batches_total")
-                      .Help("Batches written to the end, resends included")
-                      .Register(registry)
-                      .Add({});
-  draining =
-      &BuildGauge().Name("vixen_draining").Help("1 while stopping").Register(registry).Add({});
-  ready = &BuildGauge()
-               .Name("vixen_ready")
-               .Help("1 while the services answer")
-               .Register(registry)
-               .Add({});
-  auto& rejected = BuildCounter()
-                       .Name("vixen_weights_rejected_total")
-                       .Help("Refused pushes by reason")
-                       .Register(registry);
-  for (size_t i = 0; i < kWeightsRefusals; ++i) {
-    weights_rejected[i] = &rejected.Add({{"reason", kRefusals[i]}});
+  const auto counter = [&](const char* name, const char* help) {
+    return &BuildCounter().Name(name).Help(help).Register(registry);
+  };
+  const auto gauge = [&](const char* name, const char* help) {
+    return &BuildGauge().Name(name).Help(help).Register(registry);
+  };
+  build_info_ = gauge("vixen_build_info", "Always 1; what runs here");
+  auto* const activity =
+      counter("vixen_actor_activity_seconds_total", "Time by what the actor was doing");
+  for (size_t i = 0; i < kActivities; ++i) {
+    activities_[i] = &activity->Add({{"activity", kActivityNames[i]}});
   }
-  transitions_ = &BuildCounter()
-                      .Name("vixen_transitions_total")
-                      .Help("Valid rows that launches produced")
-                      .Register(registry);
-  batches_ = &BuildCounter()
-                  .Name("vixen_batches_total")
-                  .Help("Batches that launches produced")
-                  .Register(registry);
-  launches_ =
-      &BuildCounter().Name("vixen_launches_total").Help("Launches started").Register(registry);
-  failed_launches_ = &BuildCounter()
-                          .Name("vixen_failed_launches_total")
-                          .Help("Launches that failed and gave no batch")
-                          .Register(registry);
-  episodes_ =
-      &BuildCounter().Name("vixen_episodes_total").Help("Episodes that ended").Register(registry);
+  streams = &gauge("vixen_streams_open", "Collect streams open now")->Add({});
+  streams_opened =
+      &counter("vixen_streams_opened_total", "Collect streams that were opened")->Add({});
+  auto* const closed =
+      counter("vixen_streams_closed_total", "Collect streams that ended, by gRPC status");
+  for (size_t code = 0; code < kStatusCodes; ++code) {
+    const std::string name = absl::StatusCodeToString(static_cast<absl::StatusCode>(code));
+    streams_closed[code] = &closed->Add({{"code", name}});
+  }
+  streams_evicted =
+      &counter("vixen_streams_evicted_total", "Collect streams ended because the peer took nothing")
+           ->Add({});
+  connections_turned_away = &counter("vixen_connections_turned_away_total",
+                                     "Connections closed because file descriptors were short")
+                                 ->Add({});
+  sent_bytes = &counter("vixen_stream_sent_bytes_total", "Payload bytes written to Collect streams")
+                    ->Add({});
+  sent_batches =
+      &counter("vixen_stream_sent_batches_total", "Batches written to the end, resends included")
+           ->Add({});
+  write_seconds = &BuildHistogram()
+                       .Name("vixen_stream_write_seconds")
+                       .Help("Time until a Collect stream took one message")
+                       .Register(registry)
+                       .Add({}, WriteBuckets());
+  ready = &gauge("vixen_ready", "1 while learners can be served: the readiness probe")->Add({});
+  live = &gauge("vixen_live", "1 while no restart is needed: the liveness probe")->Add({});
+  live->Set(1);
+  draining = &gauge("vixen_draining", "1 while stopping")->Add({});
+  device_lost = &gauge("vixen_device_lost",
+                       "1 when the executor's device is lost: only a new process gets it back")
+                     ->Add({});
+  startup_seconds =
+      &gauge("vixen_startup_seconds", "From the start to the first readiness; 0 before")->Add({});
+  learners_needed =
+      &gauge("vixen_learners_needed", "Learners like those here that would keep this actor busy")
+           ->Add({});
+  learners_needed->Set(1);
+  auto* const rejected = counter("vixen_weights_rejected_total", "Refused pushes by reason");
+  for (size_t i = 0; i < kWeightsRefusals; ++i) {
+    weights_rejected[i] = &rejected->Add({{"reason", kRefusals[i]}});
+  }
+  transitions_ = counter("vixen_transitions_total", "Valid rows that launches produced");
+  batches_ = counter("vixen_batches_total", "Batches that launches produced");
+  launches_ = counter("vixen_launches_total", "Launches started");
+  failed_launches_ =
+      counter("vixen_failed_launches_total", "Launches that failed and gave no batch");
+  episodes_ = counter("vixen_episodes_total", "Episodes that ended");
   launch_seconds_ = &BuildHistogram()
                          .Name("vixen_launch_seconds")
                          .Help("From start of a launch to its rows in host memory")
                          .Register(registry);
-  epsilon_ = &BuildGauge()
-                  .Name("vixen_epsilon_ratio")
-                  .Help("Exploration of the latest launch")
-                  .Register(registry);
-  weights_version_ = &BuildGauge()
-                          .Name("vixen_weights_version")
-                          .Help("Version that the latest launch read")
-                          .Register(registry);
-  weights_applied_ = &BuildCounter()
-                          .Name("vixen_weights_applied_total")
-                          .Help("Accepted pushes")
-                          .Register(registry);
-  weights_skipped_ = &BuildGauge()
-                          .Name("vixen_weights_skipped")
-                          .Help("Accepted versions replaced before a launch read them")
-                          .Register(registry);
-  reward_terms_ = &BuildCounter()
-                       .Name("vixen_reward_term_sum_total")
-                       .Help("Sums of a launch's reward terms, gains and charges apart")
-                       .Register(registry);
+  epsilon_ = gauge("vixen_epsilon_ratio", "Exploration of the latest launch");
+  weights_version_ = gauge("vixen_weights_version", "Version that the latest launch read");
+  weights_applied_ = counter("vixen_weights_applied_total", "Accepted pushes");
+  weights_pushed_at_ =
+      gauge("vixen_weights_last_push_timestamp_seconds", "When the last push was accepted");
+  weights_skipped_ = counter("vixen_weights_skipped_total",
+                             "Accepted versions replaced before a launch read them");
+  reward_terms_ = counter("vixen_reward_term_sum_total",
+                          "Sums of a launch's reward terms, gains and charges apart");
+}
+
+void ActorMetrics::SetExecutor(std::string_view executor, std::string_view device) {
+  build_info_
+      ->Add({{"version", std::string(base::Version())},
+             {"program", "vixen-actor"},
+             {"executor", std::string(executor)},
+             {"device", std::string(device)}})
+      .Set(1);
+}
+
+void ActorMetrics::Spent(Activity activity, double seconds) {
+  activities_[static_cast<size_t>(activity)]->Increment(seconds);
+  if (activity == Activity::kLaunching) load_.Add(seconds, 0);
+  if (activity == Activity::kWaitingCredit) load_.Add(0, seconds);
+}
+
+void ActorMetrics::EstimateLearners(uint32_t max_streams) {
+  learners_needed->Set(load_.LearnersNeeded(static_cast<uint32_t>(streams->Value()), max_streams));
 }
 
 PolicyMetrics ActorMetrics::ForPolicy(const std::string& policy) {
@@ -167,6 +167,8 @@ PolicyMetrics ActorMetrics::ForPolicy(const std::string& policy) {
     const std::string name(kernels::WeightsKindName(static_cast<kernels::WeightsKind>(kind)));
     metrics.weights_version[kind] = &weights_version_->Add({{"policy", policy}, {"kind", name}});
     metrics.weights_applied[kind] = &weights_applied_->Add({{"policy", policy}, {"kind", name}});
+    metrics.weights_pushed_at[kind] =
+        &weights_pushed_at_->Add({{"policy", policy}, {"kind", name}});
   }
   for (size_t term = 0; term < kernels::kRewardTerms; ++term) {
     metrics.reward_terms[2 * term] =

@@ -20,15 +20,4 @@ class BalanceCollector final : public prometheus::Collectable {
   const Policies& policies_;
 };
 
-// What the process itself uses: process_cpu_seconds_total, process_resident_memory_bytes,
-// process_open_fds, process_max_fds, process_start_time_seconds.
-class ProcessCollector final : public prometheus::Collectable {
- public:
-  ProcessCollector();
-  std::vector<prometheus::MetricFamily> Collect() const override;
-
- private:
-  double start_seconds_;
-};
-
 }  // namespace vixen::server

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/str_cat.h"
+#include "proto/telemetry/log.h"
 
 namespace vixen::server {
 namespace {
@@ -24,8 +25,9 @@ std::string Text(const Sheet& sheet, uint64_t Tally::*field) {
 void LogBooks(const Policies& policies) {
   for (const std::shared_ptr<Policy>& policy : policies.All()) {
     for (const Sheet& sheet : policy->delivery.Sheets()) {
-      spdlog::info("books of policy {}, group {}: {} batches; {} rows", policy->name, sheet.group,
-                   Text(sheet, &Tally::batches), Text(sheet, &Tally::rows));
+      spdlog::info("books of policy {}, group {}: {} batches; {} rows{}", policy->name, sheet.group,
+                   Text(sheet, &Tally::batches), Text(sheet, &Tally::rows),
+                   telemetry::Fields({{"policy", policy->name}, {"group", sheet.group}}));
     }
   }
 }

@@ -15,13 +15,13 @@ namespace vixen::server {
 // bus id). What the card does not report is left out.
 class GpuCollector final : public prometheus::Collectable {
  public:
-  GpuCollector(std::unique_ptr<Nvml> nvml, std::string pci_bus_id)
+  GpuCollector(std::shared_ptr<const Nvml> nvml, std::string pci_bus_id)
       : nvml_(std::move(nvml)), pci_bus_id_(std::move(pci_bus_id)) {}
 
   std::vector<prometheus::MetricFamily> Collect() const override;
 
  private:
-  const std::unique_ptr<Nvml> nvml_;
+  const std::shared_ptr<const Nvml> nvml_;
   const std::string pci_bus_id_;
 };
 

@@ -23,6 +23,7 @@ struct Memory {
 };
 constexpr int kSuccess = 0;
 constexpr int kGpuIsLost = 15;
+constexpr int kUnknown = 999;  // what a container hears of a device that was taken from its cgroup
 constexpr int kTemperatureGpu = 0;
 constexpr int kClockSm = 1;
 constexpr int kUncorrected = 1;
@@ -89,8 +90,12 @@ Nvml::~Nvml() { functions_->shutdown(); }
 
 GpuReading Nvml::Read() const {
   GpuReading reading;
+  bool answered = false;
+  bool unknown = false;
   const auto ask = [&](int result) {
     reading.lost = reading.lost || result == kGpuIsLost;
+    answered = answered || result == kSuccess;
+    unknown = unknown || result == kUnknown;
     return result == kSuccess;
   };
   Utilization utilization;
@@ -112,6 +117,7 @@ GpuReading Nvml::Read() const {
   if (ask(functions_->ecc_errors(device_, kUncorrected, kVolatile, &errors))) {
     reading.uncorrected_ecc_errors = static_cast<double>(errors);
   }
+  reading.lost = reading.lost || (unknown && !answered);
   return reading;
 }
 

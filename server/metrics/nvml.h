@@ -20,7 +20,7 @@ struct GpuReading {
   std::optional<double> temperature_celsius;
   std::optional<double> sm_clock_hertz;
   std::optional<double> uncorrected_ecc_errors;  // since the driver was loaded
-  bool lost = false;                             // the GPU has fallen off the bus
+  bool lost = false;  // the GPU has fallen off the bus, or answers nothing but "unknown error"
 };
 
 class Nvml {

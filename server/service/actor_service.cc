@@ -8,7 +8,7 @@
 
 #include "base/sha256.h"
 #include "base/str_cat.h"
-#include "server/metrics/log.h"
+#include "proto/telemetry/log.h"
 #include "server/service/byte_stream.h"
 #include "server/service/collect_stream.h"
 #include "server/service/collect_streams.h"
@@ -25,6 +25,13 @@ grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context, const abs
   reactor->Finish(ToGrpc(status));
   return reactor;
 }
+
+// A Collect call that comes before there is anything to collect.
+class RefusedCollect final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
+ public:
+  explicit RefusedCollect(const absl::Status& status) { Finish(ToGrpc(status)); }
+  void OnDone() override { delete this; }
+};
 
 void SetAmount(const Tally& tally, v1::Amount& amount) {
   amount.set_batches(tally.batches);
@@ -90,14 +97,16 @@ v1::GetBalanceResponse BalanceOf(const ActorState& state, const std::string& pol
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* ActorService::Collect(
     grpc::CallbackServerContext* context) {
-  if (state_.run.limits.compression() == v1::COMPRESSION_GZIP) {
+  ActorState* const state = gate_.state();
+  if (state == nullptr) return new RefusedCollect(gate_.NotYet());
+  if (state->run.limits.compression() == v1::COMPRESSION_GZIP) {
     context->set_compression_algorithm(GRPC_COMPRESS_GZIP);
   }
-  auto stream = std::make_shared<CollectStream>(state_, context);
+  auto stream = std::make_shared<CollectStream>(*state, context);
   stream->Keep(stream);
   CollectStream* reactor = stream.get();
-  const absl::Status refused = state_.draining ? absl::UnavailableError("the actor is draining")
-                                               : state_.streams.Add(stream);
+  const absl::Status refused = state->draining ? absl::UnavailableError("the actor is draining")
+                                               : state->streams.Add(stream);
   reactor->Begin(refused);
   return reactor;
 }
@@ -105,26 +114,30 @@ grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* ActorService::Colle
 grpc::ServerUnaryReactor* ActorService::GetInfo(grpc::CallbackServerContext* context,
                                                 const v1::GetInfoRequest* /*request*/,
                                                 v1::GetInfoResponse* response) {
-  *response = state_.info;
-  response->set_draining(state_.draining);
+  const ActorState* const state = gate_.state();
+  if (state == nullptr) return Answer(context, gate_.NotYet());
+  *response = state->info;
+  response->set_draining(state->draining);
   response->set_uptime_seconds(
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - state_.started).count());
-  for (const std::shared_ptr<Policy>& policy : state_.policies.All()) {
-    FillPolicy(*policy, state_.draining, *response->add_policies());
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - state->started).count());
+  for (const std::shared_ptr<Policy>& policy : state->policies.All()) {
+    FillPolicy(*policy, state->draining, *response->add_policies());
   }
   return Answer(context, absl::OkStatus());
 }
 
 grpc::ServerWriteReactor<v1::GetDatasetResponse>* ActorService::GetDataset(
     grpc::CallbackServerContext* /*context*/, const v1::GetDatasetRequest* request) {
-  const absl::StatusOr<uint64_t> start = CheckDatasetRequest(state_, *request);
+  const ActorState* const state = gate_.state();
+  const absl::StatusOr<uint64_t> start = state == nullptr ? absl::StatusOr<uint64_t>(gate_.NotYet())
+                                                          : CheckDatasetRequest(*state, *request);
   return ByteStream<v1::GetDatasetResponse>::Start(
-      [this, start, offset = start.value_or(0)](
+      [state, start, offset = start.value_or(0)](
           v1::GetDatasetResponse& response) mutable -> absl::StatusOr<bool> {
         if (!start.ok()) return start.status();
-        const uint64_t total = state_.dataset_file.size();
+        const uint64_t total = state->dataset_file.size();
         if (offset == total) return false;
-        auto bytes = state_.dataset_file.Read(offset, std::min(kDatasetChunkBytes, total - offset));
+        auto bytes = state->dataset_file.Read(offset, std::min(kDatasetChunkBytes, total - offset));
         if (!bytes.ok()) return bytes.status();
         response.set_offset(offset);
         response.set_total_bytes(total);
@@ -137,15 +150,17 @@ grpc::ServerWriteReactor<v1::GetDatasetResponse>* ActorService::GetDataset(
 grpc::ServerUnaryReactor* ActorService::GetBalance(grpc::CallbackServerContext* context,
                                                    const v1::GetBalanceRequest* request,
                                                    v1::GetBalanceResponse* response) {
-  *response = BalanceOf(state_, request->policy(), request->group());
+  const ActorState* const state = gate_.state();
+  if (state == nullptr) return Answer(context, gate_.NotYet());
+  *response = BalanceOf(*state, request->policy(), request->group());
   return Answer(context, absl::OkStatus());
 }
 
 grpc::ServerUnaryReactor* AdminService::SetLogLevel(grpc::CallbackServerContext* context,
                                                     const v1::SetLogLevelRequest* request,
                                                     v1::SetLogLevelResponse* response) {
-  const std::string previous = LogLevel();
-  const absl::Status status = server::SetLogLevel(request->level());
+  const std::string previous = telemetry::LogLevel();
+  const absl::Status status = telemetry::SetLogLevel(request->level());
   if (status.ok()) response->set_previous(previous);
   return Answer(context, status);
 }
@@ -153,8 +168,10 @@ grpc::ServerUnaryReactor* AdminService::SetLogLevel(grpc::CallbackServerContext*
 grpc::ServerUnaryReactor* AdminService::Drain(grpc::CallbackServerContext* context,
                                               const v1::DrainRequest* /*request*/,
                                               v1::DrainResponse* /*response*/) {
+  const ActorState* const state = gate_.state();
+  if (state == nullptr) return Answer(context, gate_.NotYet());
   spdlog::info("drain was asked for by {}", context->peer());
-  state_.request_drain();
+  state->request_drain();
   return Answer(context, absl::OkStatus());
 }
 

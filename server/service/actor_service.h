@@ -2,17 +2,19 @@
 #pragma once
 
 #include "server/service/actor_state.h"
+#include "server/service/start_gate.h"
 #include "vixen/v1/actor.grpc.pb.h"
 
 namespace vixen::server {
 
-// vixen.v1.Actor. Collect is raw: its bytes are written without a copy (wire.h).
+// vixen.v1.Actor; UNAVAILABLE until the gate opens. Collect is raw: its bytes are written without a
+// copy (wire.h).
 class ActorService final
     : public v1::Actor::WithRawCallbackMethod_Collect<
           v1::Actor::WithCallbackMethod_GetInfo<v1::Actor::WithCallbackMethod_GetDataset<
               v1::Actor::WithCallbackMethod_GetBalance<v1::Actor::Service>>>> {
  public:
-  explicit ActorService(ActorState& state) : state_(state) {}
+  explicit ActorService(const StartGate& gate) : gate_(gate) {}
 
   grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Collect(
       grpc::CallbackServerContext* context) override;
@@ -26,13 +28,13 @@ class ActorService final
                                        v1::GetBalanceResponse* response) override;
 
  private:
-  ActorState& state_;
+  const StartGate& gate_;
 };
 
 // vixen.v1.Admin.
 class AdminService final : public v1::Admin::CallbackService {
  public:
-  explicit AdminService(ActorState& state) : state_(state) {}
+  explicit AdminService(const StartGate& gate) : gate_(gate) {}
 
   grpc::ServerUnaryReactor* SetLogLevel(grpc::CallbackServerContext* context,
                                         const v1::SetLogLevelRequest* request,
@@ -42,7 +44,7 @@ class AdminService final : public v1::Admin::CallbackService {
                                   v1::DrainResponse* response) override;
 
  private:
-  ActorState& state_;
+  const StartGate& gate_;
 };
 
 // The books as messages; empty names mean all.

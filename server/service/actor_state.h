@@ -35,6 +35,7 @@ struct ActorState {
   v1::GetInfoResponse info;  // what does not change during the run
   std::chrono::steady_clock::time_point started;
   std::atomic<bool> draining = false;
+  bool forget_finish = false;  // a fault for tests: Collect calls are never finished
 };
 
 }  // namespace vixen::server

@@ -12,6 +12,7 @@
 #include "base/status_macros.h"
 #include "base/str_cat.h"
 #include "proto/codec/convert.h"
+#include "proto/telemetry/log.h"
 #include "server/service/collect_streams.h"
 #include "server/service/status.h"
 
@@ -128,10 +129,16 @@ absl::Status CollectStream::HandleOpen(const v1::Open& open) {
     if (const std::shared_ptr<CollectStream> stream = weak.lock()) stream->Wake();
   };
   VIXEN_ASSIGN_OR_RETURN(const OpenedStream opened, policy->delivery.Open(std::move(options)));
-  spdlog::info("collect: {} of group {} takes policy {}", open.consumer(), open.group(),
-               open.policy());
+  std::string who = telemetry::Fields({{"policy", open.policy()},
+                                       {"group", open.group()},
+                                       {"consumer", open.consumer()},
+                                       {"run_id", telemetry::RunIdText(run.run_id)}});
+  spdlog::info("collect: {} of group {} takes policy {} from sequence {} on{}{}", open.consumer(),
+               open.group(), open.policy(), opened.next_sequence, who,
+               telemetry::Fields({{"sequence", std::to_string(opened.next_sequence)}}));
   {
     std::lock_guard lock(mutex_);
+    who_ = std::move(who);
     policy_ = std::move(policy);
     layout_ = std::move(layout);
     id_ = opened.id;
@@ -233,7 +240,10 @@ void CollectStream::StartBatchLocked(const Outgoing& outgoing) {
   if (NeedsCopy()) {
     encoding_ = true;
     const bool posted = state_.encoding.Post([stream = shared_from_this(), outgoing] {
+      const Clock::time_point start = Clock::now();
       const auto encoded = stream->Encode(outgoing);
+      stream->state_.metrics.Spent(Activity::kCopying,
+                                   std::chrono::duration<double>(Clock::now() - start).count());
       std::lock_guard lock(stream->mutex_);
       stream->encoding_ = false;
       if (stream->MayWriteLocked()) stream->SendHeaderLocked(outgoing, encoded);
@@ -280,16 +290,24 @@ void CollectStream::SendNextPartLocked() {
   SendLocked(response);
 }
 
+void CollectStream::CountWriteLocked() const {
+  if (!writing_since()) return;
+  const double seconds = std::chrono::duration<double>(Clock::now() - *writing_since()).count();
+  state_.metrics.write_seconds->Observe(seconds);
+  state_.metrics.Spent(Activity::kSending, seconds);
+}
+
 void CollectStream::OnWriteDone(bool ok) {
   {
     std::lock_guard lock(mutex_);
+    CountWriteLocked();
     if (!WriteDoneLocked(ok)) return;
   }
   Pump();
 }
 
 void CollectStream::Fail(const absl::Status& status) {
-  spdlog::warn("collect: a stream ends with {}", status.ToString());
+  spdlog::warn("collect: a stream ends with {}{}", status.ToString(), who());
   Leave(ToGrpc(status));
 }
 
@@ -300,6 +318,11 @@ CollectStream::Session CollectStream::session() {
   return {policy_, id_};
 }
 
+std::string CollectStream::who() {
+  std::lock_guard lock(mutex_);
+  return who_;
+}
+
 void CollectStream::Detach() {
   const Session session = this->session();
   if (session.id != 0) session.policy->delivery.Close(session.id);
@@ -308,9 +331,25 @@ void CollectStream::Detach() {
 
 void CollectStream::AtDone() {
   Detach();
+  {
+    std::lock_guard lock(mutex_);
+    done_ = true;
+    const grpc::StatusCode code = ending() ? ending()->error_code() : grpc::StatusCode::CANCELLED;
+    state_.metrics.streams_closed[static_cast<size_t>(code) % kStatusCodes]->Increment();
+  }
+  // Last: who drains goes on when no stream is left.
   state_.streams.Remove(this);
-  std::lock_guard lock(mutex_);
-  done_ = true;
+}
+
+v1::CollectResponse CollectStream::DrainingNoticeLocked() const {
+  const uint64_t next = policy_->delivery.next_sequence();
+  v1::CollectResponse response = NoticeOf(
+      v1::Notice::KIND_DRAINING,
+      base::StrCat("no new launches; the stream ends after what was reserved; run ",
+                   state_.run.run_id, " of policy ", policy_->name, " stands at sequence ", next));
+  response.mutable_notice()->set_run_id(state_.run.run_id);
+  response.mutable_notice()->set_next_sequence(next);
+  return response;
 }
 
 void CollectStream::Drain() {
@@ -319,8 +358,7 @@ void CollectStream::Drain() {
     std::lock_guard lock(mutex_);
     if (std::exchange(drain_, true)) return;
     opened = open_;
-    messages_.push_back(NoticeOf(v1::Notice::KIND_DRAINING,
-                                 "no new launches; the stream ends after what was reserved"));
+    if (opened) messages_.push_back(DrainingNoticeLocked());
   }
   if (!opened) return Leave(ToGrpc(DrainingStatus()));
   Pump();
@@ -349,7 +387,7 @@ void CollectStream::CheckProgress(Clock::time_point now, Clock::duration deadlin
     leaving_ = true;
   }
   state_.metrics.streams_evicted->Increment();
-  spdlog::warn("collect: a stream made no progress and is evicted");
+  spdlog::warn("collect: a stream made no progress and is evicted{}", who());
   Detach();
   std::lock_guard lock(mutex_);
   EndNowLocked(ToGrpc(absl::DeadlineExceededError(

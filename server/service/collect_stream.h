@@ -27,7 +27,9 @@ class CollectStream final
       public std::enable_shared_from_this<CollectStream> {
  public:
   CollectStream(ActorState& state, grpc::CallbackServerContext* context)
-      : state_(state), context_(context) {}
+      : state_(state), context_(context) {
+    forget_finish_ = state.forget_finish;
+  }
 
   // Begins reading; `refused` (not OK) ends the call at once instead.
   void Begin(const absl::Status& refused);
@@ -56,6 +58,7 @@ class CollectStream final
   absl::Status Handle(const v1::CollectRequest& request);
   absl::Status HandleOpen(const v1::Open& open);
   v1::CollectResponse OpenedMessage(const OpenedStream& stream) const;
+  v1::CollectResponse DrainingNoticeLocked() const;
   void SayWhatIsMissing(const std::string& weights);
   void HalfClose();
   void Fail(const absl::Status& status);
@@ -63,7 +66,9 @@ class CollectStream final
   // Gives what the stream has to its group again. Without the lock: it may wake other streams.
   void Detach();
   Session session();
+  std::string who();
 
+  void CountWriteLocked() const;
   // Starts the next write. Without the lock.
   void Pump();
   // The status to end with, when everything that the stream will get was sent.
@@ -85,6 +90,7 @@ class CollectStream final
 
   std::shared_ptr<Policy> policy_;
   StreamId id_ = 0;
+  std::string who_;  // policy, group, consumer and run as fields of log lines
   std::optional<codec::ColumnLayout> layout_;
   bool open_ = false;
   bool half_closed_ = false;

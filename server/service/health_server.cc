@@ -5,33 +5,33 @@
 #include <grpcpp/server_builder.h>
 
 #include <chrono>
+#include <utility>
 
-#include "server/service/listen_error.h"
+#include "base/status_macros.h"
 
 namespace vixen::server {
 
-absl::StatusOr<std::unique_ptr<HealthServer>> HealthServer::Listen(const std::string& address) {
+absl::StatusOr<std::unique_ptr<HealthServer>> HealthServer::Listen(const std::string& address,
+                                                                   Health& health) {
   grpc::EnableDefaultHealthCheckService(true);
-  std::unique_ptr<HealthServer> health(new HealthServer());
+  std::unique_ptr<HealthServer> server(new HealthServer());
+  VIXEN_ASSIGN_OR_RETURN(server->listener_, Listener::Bind("health_listen", address));
   grpc::ServerBuilder builder;
-  builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &health->port_);
-  builder.RegisterCallbackGenericService(&health->everything_else_);
+  auto acceptor = builder.experimental().AddExternalConnectionAcceptor(
+      grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
+      grpc::InsecureServerCredentials());
+  builder.RegisterCallbackGenericService(&server->everything_else_);
   builder.SetMaxReceiveMessageSize(4096);
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-  health->server_ = builder.BuildAndStart();
-  if (health->server_ == nullptr || health->port_ == 0) {
-    health->server_.reset();
-    return ListenError("health_listen", address);
-  }
-  return health;
+  server->server_ = builder.BuildAndStart();
+  if (server->server_ == nullptr) return absl::InternalError("gRPC refuses to start a server");
+  health.Attach(server->server_->GetHealthCheckService());
+  server->listener_->Start(std::move(acceptor), [] {});
+  return server;
 }
 
 HealthServer::~HealthServer() {
+  if (listener_) listener_->Stop();
   if (server_) server_->Shutdown(std::chrono::system_clock::now());
-}
-
-void HealthServer::SetServing(const std::string& service, bool serving) {
-  server_->GetHealthCheckService()->SetServingStatus(service, serving);
 }
 
 }  // namespace vixen::server

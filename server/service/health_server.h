@@ -8,6 +8,8 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "server/service/health.h"
+#include "server/service/listener.h"
 
 namespace vixen::server {
 
@@ -15,17 +17,18 @@ namespace vixen::server {
 // Every other method is UNIMPLEMENTED there.
 class HealthServer {
  public:
-  static absl::StatusOr<std::unique_ptr<HealthServer>> Listen(const std::string& address);
+  // Attaches itself to `health`, which must outlive it.
+  static absl::StatusOr<std::unique_ptr<HealthServer>> Listen(const std::string& address,
+                                                              Health& health);
   ~HealthServer();
 
-  int port() const { return port_; }
-  void SetServing(const std::string& service, bool serving);
+  int port() const { return listener_->port(); }
 
  private:
   HealthServer() = default;
 
   grpc::CallbackGenericService everything_else_;
-  int port_ = 0;
+  std::unique_ptr<Listener> listener_;
   std::unique_ptr<grpc::Server> server_;
 };
 

@@ -14,8 +14,8 @@
 #include <cstring>
 #include <utility>
 
-#include "server/service/listen_error.h"
-#include "server/service/listening_sockets.h"
+#include "proto/transport/listen_error.h"
+#include "proto/transport/listening_sockets.h"
 
 namespace vixen::server {
 namespace {
@@ -36,23 +36,26 @@ bool NearTheLimit(int descriptor) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Listener>> Listener::Bind(const std::string& address) {
-  absl::StatusOr<ListeningSockets> opened = OpenListeningSockets(address);
-  if (!opened.ok()) return CannotListen("listen", address, std::string(opened.status().message()));
+absl::StatusOr<std::unique_ptr<Listener>> Listener::Bind(const char* setting,
+                                                         const std::string& address) {
+  absl::StatusOr<transport::ListeningSockets> opened = transport::OpenListeningSockets(address);
+  if (!opened.ok()) {
+    return transport::CannotListen(setting, address, std::string(opened.status().message()));
+  }
   std::unique_ptr<Listener> listener(new Listener());
   listener->sockets_ = std::move(opened->sockets);
   listener->port_ = opened->port;
   listener->spare_ = OpenSpare();
   listener->wake_ = eventfd(0, EFD_CLOEXEC);
   if (listener->spare_ < 0 || listener->wake_ < 0) {
-    return CannotListen("listen", address, std::strerror(errno));
+    return transport::CannotListen(setting, address, std::strerror(errno));
   }
   return listener;
 }
 
 Listener::~Listener() {
   Stop();
-  CloseAll(sockets_);
+  transport::CloseAll(sockets_);
   if (wake_ >= 0) close(wake_);
   if (spare_ >= 0) close(spare_);
 }
@@ -71,7 +74,7 @@ void Listener::Stop() {
   while (write(wake_, &one, sizeof(one)) < 0 && errno == EINTR) {
   }
   thread_.join();
-  CloseAll(sockets_);
+  transport::CloseAll(sockets_);
 }
 
 void Listener::Run() {

@@ -15,17 +15,19 @@
 
 namespace vixen::server {
 
-// Accepts the actor's connections and hands them to gRPC. gRPC 1.51's own listener stops for ever
-// after one accept without a free descriptor; this one turns away who comes too late and goes on:
-// below the last kSpareDescriptors of the process's limit it accepts, above it closes at once, so
-// that files and the like can still be opened. A turned-away peer sees its connection closed.
+// Accepts connections of one of the actor's gRPC servers and hands them to gRPC. gRPC 1.51's own
+// listener stops for ever after one accept without a free descriptor; this one turns away who comes
+// too late and goes on: below the last kSpareDescriptors of the process's limit it accepts, above
+// it closes at once, so that files and the like can still be opened. A turned-away peer sees its
+// connection closed.
 class Listener {
  public:
   static constexpr uint64_t kSpareDescriptors = 64;
 
   // Listens on HOST:PORT (every address of HOST; port 0 chooses one). UNAVAILABLE of
-  // listen_error.h.
-  static absl::StatusOr<std::unique_ptr<Listener>> Bind(const std::string& address);
+  // listen_error.h, naming `setting`.
+  static absl::StatusOr<std::unique_ptr<Listener>> Bind(const char* setting,
+                                                        const std::string& address);
   ~Listener();
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;

@@ -57,6 +57,7 @@ class StreamMachine : public Reactor {
     if (!ending_) ending_ = std::move(status);
     FinishLocked();
   }
+  const std::optional<grpc::Status>& ending() const { return ending_; }
   bool ended() const { return ending_.has_value(); }
   bool finished() const { return finished_; }
 
@@ -76,11 +77,12 @@ class StreamMachine : public Reactor {
   bool MayWriteLocked() const { return !writing_since_ && !ending_; }
   const std::optional<Clock::time_point>& writing_since() const { return writing_since_; }
 
-  std::mutex mutex_;  // over all of the stream's state
+  bool forget_finish_ = false;  // a fault for tests: gRPC never hears of the end
+  std::mutex mutex_;            // over all of the stream's state
 
  private:
   void FinishLocked() {
-    if (std::exchange(finished_, true)) return;
+    if (std::exchange(finished_, true) || forget_finish_) return;
     this->Finish(*ending_);
   }
 

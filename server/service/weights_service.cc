@@ -11,6 +11,7 @@
 
 #include "base/str_cat.h"
 #include "proto/codec/convert.h"
+#include "server/service/actor_state.h"
 #include "server/service/byte_stream.h"
 #include "server/service/status.h"
 #include "server/service/stream_machine.h"
@@ -93,14 +94,23 @@ class PushStream final : public StreamMachine<grpc::ServerReadReactor<v1::PushWe
   grpc::Alarm alarm_;
 };
 
+// A push that comes before there is an executor.
+class RefusedPush final : public grpc::ServerReadReactor<v1::PushWeightsRequest> {
+ public:
+  explicit RefusedPush(const absl::Status& status) { Finish(ToGrpc(status)); }
+  void OnDone() override { delete this; }
+};
+
 }  // namespace
 
 grpc::ServerReadReactor<v1::PushWeightsRequest>* WeightsService::PushWeights(
     grpc::CallbackServerContext* /*context*/, v1::PushWeightsResponse* response) {
-  auto stream = std::make_shared<PushStream>(state_, response);
+  ActorState* const state = gate_.state();
+  if (state == nullptr) return new RefusedPush(gate_.NotYet());
+  auto stream = std::make_shared<PushStream>(*state, response);
   stream->Keep(stream);
   PushStream* reactor = stream.get();
-  reactor->Begin(std::chrono::duration<double>(state_.run.limits.progress_deadline_seconds()));
+  reactor->Begin(std::chrono::duration<double>(state->run.limits.progress_deadline_seconds()));
   return reactor;
 }
 
@@ -109,9 +119,12 @@ grpc::ServerWriteReactor<v1::GetWeightsResponse>* WeightsService::GetWeights(
   absl::StatusOr<LiveWeights> found =
       absl::NotFoundError(base::StrCat("policy \"", request->policy(), "\" has no ",
                                        v1::WeightsKind_Name(request->kind()), " weights here"));
-  if (const auto kind = codec::FromProto(request->kind()); !kind.ok()) {
+  const ActorState* const state = gate_.state();
+  if (state == nullptr) {
+    found = gate_.NotYet();
+  } else if (const auto kind = codec::FromProto(request->kind()); !kind.ok()) {
     found = kind.status();
-  } else if (const auto policy = state_.policies.Find(request->policy())) {
+  } else if (const auto policy = state->policies.Find(request->policy())) {
     if (auto live = policy->weights.Live(*kind)) found = *std::move(live);
   }
   return ByteStream<v1::GetWeightsResponse>::Start(

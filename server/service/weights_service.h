@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "server/service/actor_state.h"
+#include "server/service/start_gate.h"
 #include "vixen/v1/weights.grpc.pb.h"
 
 namespace vixen::server {
 
-// vixen.v1.Weights. Uploads are gathered on gRPC's threads; parsing, checking and staging run on
-// the staging thread.
+// vixen.v1.Weights; UNAVAILABLE until the gate opens. Uploads are gathered on gRPC's threads;
+// parsing, checking and staging run on the staging thread.
 class WeightsService final : public v1::Weights::CallbackService {
  public:
-  explicit WeightsService(ActorState& state) : state_(state) {}
+  explicit WeightsService(const StartGate& gate) : gate_(gate) {}
 
   grpc::ServerReadReactor<v1::PushWeightsRequest>* PushWeights(
       grpc::CallbackServerContext* context, v1::PushWeightsResponse* response) override;
@@ -18,7 +18,7 @@ class WeightsService final : public v1::Weights::CallbackService {
       grpc::CallbackServerContext* context, const v1::GetWeightsRequest* request) override;
 
  private:
-  ActorState& state_;
+  const StartGate& gate_;
 };
 
 }  // namespace vixen::server

@@ -113,7 +113,7 @@ absl::StatusOr<v1::PushWeightsResponse> WeightsIntake::Apply(
   VIXEN_ASSIGN_OR_RETURN(v1::PushWeightsResponse response,
                          policy->weights.Stage(header, parameters, std::move(image)));
   if (!response.already_live()) {
-    policy->metrics.weights_applied[static_cast<size_t>(kind)]->Increment();
+    policy->metrics.WeightsApplied(static_cast<size_t>(kind));
   }
   return response;
 }

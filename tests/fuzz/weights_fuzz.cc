@@ -46,7 +46,7 @@ struct Actor {
 
   server::FakeControl control;
   server::Run run = MakeRun(control);
-  server::ActorMetrics metrics{"cpu", "fake"};
+  server::ActorMetrics metrics;
   server::Policies policies{run, metrics, [] {}};
   server::WeightsIntake intake{run, policies, metrics};
 };

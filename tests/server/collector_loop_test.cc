@@ -74,7 +74,7 @@ class CollectorLoopTest : public ::testing::Test {
 
   FakeControl control;
   server::Run run = SmallRun(control);
-  ActorMetrics metrics{"cpu", "fake"};
+  ActorMetrics metrics;
   Policies policies{run, metrics, [this] { loop.Notify(); }};
   WeightsIntake intake{run, policies, metrics};
   std::mutex mutex;

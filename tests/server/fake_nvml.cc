@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A management library for tests, with one GPU at 0000:3B:00.0: no ECC, and lost when told so.
+// A management library for tests, with one GPU at 0000:3B:00.0: no ECC, and failing as it is told.
 #include <cstring>
 
 namespace {
-bool lost = false;
-int Answer() { return lost ? 15 : 0; }
+int failure = 0;
+int Answer() { return failure; }
 }  // namespace
 
 extern "C" {
@@ -15,13 +15,13 @@ struct FakeMemory {
   unsigned long long total, free, used;
 };
 
-void fakeNvmlLoseGpu(int is_lost) { lost = is_lost != 0; }
+void fakeNvmlFail(int with) { failure = with; }
 
 int nvmlInit_v2() { return 0; }
 int nvmlShutdown() { return 0; }
 const char* nvmlErrorString(int error) { return error == 6 ? "Not Found" : "other"; }
 int nvmlDeviceGetHandleByPciBusId_v2(const char* id, void** device) {
-  *device = &lost;
+  *device = &failure;
   return std::strcmp(id, "0000:3B:00.0") == 0 ? 0 : 6;
 }
 int nvmlDeviceGetUtilizationRates(void*, FakeUtilization* out) {
@@ -44,5 +44,7 @@ int nvmlDeviceGetClockInfo(void*, int clock, unsigned* out) {
   *out = clock == 1 ? 2040 : 0;
   return Answer();
 }
-int nvmlDeviceGetTotalEccErrors(void*, int, int, unsigned long long*) { return 3; }
+int nvmlDeviceGetTotalEccErrors(void*, int, int, unsigned long long*) {
+  return failure == 0 ? 3 : failure;
+}
 }

@@ -14,11 +14,11 @@ constexpr char kGpu[] = "0000:3B:00.0";
 
 class GpuCollectorTest : public ::testing::Test {
  protected:
-  void TearDown() override { LoseGpu(false); }
-  void LoseGpu(bool is_lost) {
+  void TearDown() override { FailWith(0); }
+  void FailWith(int error) {
     void* library = dlopen(VIXEN_FAKE_NVML, RTLD_LAZY);
     ASSERT_NE(library, nullptr) << dlerror();
-    reinterpret_cast<void (*)(int)>(dlsym(library, "fakeNvmlLoseGpu"))(is_lost ? 1 : 0);
+    reinterpret_cast<void (*)(int)>(dlsym(library, "fakeNvmlFail"))(error);
     dlclose(library);
   }
   std::map<std::string, double> Scrape() {
@@ -48,8 +48,18 @@ TEST_F(GpuCollectorTest, GivesTheReadingsInBaseUnits) {
 }
 
 TEST_F(GpuCollectorTest, ShowsALostGpuAndNothingElse) {
-  LoseGpu(true);
+  FailWith(15);  // NVML_ERROR_GPU_IS_LOST
   EXPECT_EQ(Scrape(), (std::map<std::string, double>{{"vixen_gpu_lost", 1}}));
+}
+
+TEST_F(GpuCollectorTest, TakesAGpuThatAnswersNothingButUnknownErrorsAsLost) {
+  FailWith(999);  // a container whose devices were taken from its cgroup
+  EXPECT_EQ(Scrape(), (std::map<std::string, double>{{"vixen_gpu_lost", 1}}));
+}
+
+TEST_F(GpuCollectorTest, AGpuThatReportsNothingIsNotLostForThat) {
+  FailWith(3);  // NVML_ERROR_NOT_SUPPORTED
+  EXPECT_EQ(Scrape(), (std::map<std::string, double>{{"vixen_gpu_lost", 0}}));
 }
 
 TEST_F(GpuCollectorTest, NamesTheGpuThatIsNotThere) {

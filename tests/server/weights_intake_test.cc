@@ -64,7 +64,7 @@ class WeightsIntakeTest : public ::testing::Test {
 
   FakeControl control;
   server::Run run = SmallRun(control);
-  ActorMetrics metrics{"cpu", "fake"};
+  ActorMetrics metrics;
   Policies policies{run, metrics, nullptr};
   WeightsIntake intake{run, policies, metrics};
 };

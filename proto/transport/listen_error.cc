@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/service/listen_error.h"
+#include "proto/transport/listen_error.h"
 
 #include "base/str_cat.h"
-#include "server/service/listening_sockets.h"
+#include "proto/transport/listening_sockets.h"
 
-namespace vixen::server {
+namespace vixen::transport {
 
 absl::Status CannotListen(std::string_view setting, std::string_view address,
                           std::string_view reason) {
@@ -19,4 +19,4 @@ absl::Status ListenError(std::string_view setting, const std::string& address) {
   return CannotListen(setting, address, "it is not possible");
 }
 
-}  // namespace vixen::server
+}  // namespace vixen::transport

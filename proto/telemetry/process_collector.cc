@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "proto/telemetry/process_collector.h"
+
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -9,21 +11,10 @@
 #include <system_error>
 #include <utility>
 
-#include "server/metrics/balance_collector.h"
+#include "base/cpu_count.h"
 
-namespace vixen::server {
+namespace vixen::telemetry {
 namespace {
-
-prometheus::MetricFamily Single(const char* name, const char* help, prometheus::MetricType type,
-                                double value) {
-  prometheus::ClientMetric metric;
-  if (type == prometheus::MetricType::Counter) {
-    metric.counter.value = value;
-  } else {
-    metric.gauge.value = value;
-  }
-  return {name, help, type, {std::move(metric)}};
-}
 
 double CpuSeconds() {
   rusage usage{};
@@ -48,6 +39,12 @@ double OpenDescriptors() {
   return error ? 0 : static_cast<double>(std::distance(begin(folder), end(folder)));
 }
 
+double Threads() {
+  std::error_code error;
+  const std::filesystem::directory_iterator folder("/proc/self/task", error);
+  return error ? 0 : static_cast<double>(std::distance(begin(folder), end(folder)));
+}
+
 double MostDescriptors() {
   rlimit limit{};
   getrlimit(RLIMIT_NOFILE, &limit);
@@ -55,6 +52,17 @@ double MostDescriptors() {
 }
 
 }  // namespace
+
+prometheus::MetricFamily Single(const char* name, const char* help, prometheus::MetricType type,
+                                double value) {
+  prometheus::ClientMetric metric;
+  if (type == prometheus::MetricType::Counter) {
+    metric.counter.value = value;
+  } else {
+    metric.gauge.value = value;
+  }
+  return {name, help, type, {std::move(metric)}};
+}
 
 ProcessCollector::ProcessCollector()
     : start_seconds_(
@@ -70,8 +78,13 @@ std::vector<prometheus::MetricFamily> ProcessCollector::Collect() const {
           Single("process_open_fds", "Open file descriptors", MetricType::Gauge, OpenDescriptors()),
           Single("process_max_fds", "Limit of open file descriptors", MetricType::Gauge,
                  MostDescriptors()),
+          Single("process_threads", "Threads", MetricType::Gauge, Threads()),
           Single("process_start_time_seconds", "Start since the epoch", MetricType::Gauge,
-                 start_seconds_)};
+                 start_seconds_),
+          Single("vixen_memory_limit_bytes", "Memory that the cgroup allows, or the machine has",
+                 MetricType::Gauge, static_cast<double>(base::AvailableMemoryBytes())),
+          Single("vixen_cpu_limit_cores", "Processors by affinity and cgroup quota",
+                 MetricType::Gauge, base::AvailableCpus())};
 }
 
-}  // namespace vixen::server
+}  // namespace vixen::telemetry

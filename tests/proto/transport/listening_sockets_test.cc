@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/service/listening_sockets.h"
+#include "proto/transport/listening_sockets.h"
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 
 #include "base/str_cat.h"
 
-namespace vixen::server {
+namespace vixen::transport {
 namespace {
 
 constexpr char kHere[] = "127.0.0.1";
@@ -71,4 +71,4 @@ TEST(ListeningSockets, ATakenPortIsAnErrorAndAFreedOneIsNot) {
 }
 
 }  // namespace
-}  // namespace vixen::server
+}  // namespace vixen::transport

@@ -7,7 +7,7 @@
 
 #include "proto/transport/certificates.h"
 
-namespace vixen::server {
+namespace vixen::telemetry {
 
 // vixen_tls_reloads_total, vixen_tls_reload_failures_total and
 // vixen_tls_certificate_not_after_timestamp_seconds, read at each scrape.
@@ -22,4 +22,4 @@ class TlsCollector final : public prometheus::Collectable {
   const transport::Certificates& certificates_;
 };
 
-}  // namespace vixen::server
+}  // namespace vixen::telemetry

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/service/listening_sockets.h"
+#include "proto/transport/listening_sockets.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -13,7 +13,7 @@
 #include "base/status_macros.h"
 #include "proto/config/address.h"
 
-namespace vixen::server {
+namespace vixen::transport {
 namespace {
 
 constexpr int kBacklog = 512;
@@ -95,4 +95,4 @@ void CloseAll(std::vector<int>& sockets) {
   sockets.clear();
 }
 
-}  // namespace vixen::server
+}  // namespace vixen::transport

@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 
-namespace vixen::server {
+namespace vixen::transport {
 
 struct ListeningSockets {
   std::vector<int> sockets;  // non-blocking; the caller closes them
@@ -25,4 +25,4 @@ absl::StatusOr<ListeningSockets> OpenListeningSockets(const std::string& text);
 
 void CloseAll(std::vector<int>& sockets);
 
-}  // namespace vixen::server
+}  // namespace vixen::transport

@@ -1,20 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/metrics/tls_collector.h"
+#include "proto/telemetry/tls_collector.h"
 
-#include <prometheus/metric_family.h>
+#include "proto/telemetry/process_collector.h"
 
-#include <utility>
-
-namespace vixen::server {
+namespace vixen::telemetry {
 namespace {
 
 using prometheus::MetricType;
-
-prometheus::MetricFamily Single(const char* name, const char* help, MetricType type, double value) {
-  prometheus::ClientMetric metric;
-  (type == MetricType::Counter ? metric.counter.value : metric.gauge.value) = value;
-  return {name, help, type, {std::move(metric)}};
-}
 
 }  // namespace
 
@@ -29,4 +21,4 @@ std::vector<prometheus::MetricFamily> TlsCollector::Collect() const {
              MetricType::Gauge, static_cast<double>(state.not_after))};
 }
 
-}  // namespace vixen::server
+}  // namespace vixen::telemetry
