@@ -17,7 +17,8 @@ void ScalerFit::AddToMean(std::span<const float> rows) {
       largest_[column] = std::max(largest_[column], std::fabs(x));
     }
   }
-  rows_ += static_cast<double>(rows.size() / width_);
+  const size_t count = width_ == 0 ? 0 : rows.size() / width_;
+  rows_ += static_cast<double>(count);
 }
 
 void ScalerFit::AddToDeviation(std::span<const float> rows) {

@@ -13,4 +13,4 @@ with open(sys.argv[1], "rb") as file:
         decoder.write(piece)
         records += len(decoder.decode())
 seconds = time.perf_counter() - start
-print(json.dumps({"what": "databento-dbn", "bars": records - 1, "seconds": round(seconds, 3), "bars_per_second": round(records / seconds)}))
+print(json.dumps({"what": "databento-dbn", "bars": records - 1, "seconds": round(seconds, 3), "cpu_seconds": round(time.process_time(), 3), "bars_per_second": round(records / seconds)}))

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <limits>
 #include <map>
 #include <string_view>
+#include <system_error>
 #include <unordered_map>
 #include <utility>
 
@@ -30,7 +32,8 @@ using dbn::Load;
 constexpr size_t kLongestRecord = 255 * 4;
 constexpr int64_t kDay = 86'400'000'000'000;
 constexpr int kNotWanted = -1;
-constexpr size_t kMostOthers = 20;  // instruments that are kept to be named in an error
+constexpr uint64_t kMostReserved = 1 << 26;  // bars
+constexpr size_t kMostOthers = 20;           // instruments that are kept to be named in an error
 constexpr std::pair<const char*, uint8_t> kIntervals[] = {{"1s", dbn::kOhlcv1s},
                                                           {"1m", dbn::kOhlcv1m},
                                                           {"1h", dbn::kOhlcv1h},
@@ -53,6 +56,10 @@ const char* IntervalName(uint8_t type) {
 uint8_t TypeOfSchema(uint16_t schema) {
   if (schema >= 5 && schema <= 8) return static_cast<uint8_t>(dbn::kOhlcv1s + schema - 5);
   return schema == 13 ? dbn::kOhlcvEod : 0;
+}
+
+uint64_t KeyOf(const uint8_t* record) {
+  return uint64_t{Load<uint16_t>(record + 2)} << 32 | Load<uint32_t>(record + 4);
 }
 
 absl::Status CheckSchema(const std::string& path, uint16_t schema) {
@@ -99,6 +106,7 @@ class Reader {
   absl::StatusOr<int> SeriesOf(const uint8_t* record, int32_t day);
   absl::StatusOr<int> SeriesOfName(const std::string& name, uint16_t publisher,
                                    uint32_t instrument);
+  void Reserve(InstrumentBars& bars) const;
   bool IsWanted(const std::string& name, uint32_t instrument) const;
   absl::Status AddToSeries(int64_t time, const std::array<int64_t, 4>& prices, uint64_t volume,
                            Series& series);
@@ -149,6 +157,20 @@ bool Reader::IsWanted(const std::string& name, uint32_t instrument) const {
   });
 }
 
+void Reader::Reserve(InstrumentBars& bars) const {
+  uint64_t bytes = 0;
+  for (const std::string& path : paths_) {
+    std::error_code error;
+    const uint64_t size = std::filesystem::file_size(path, error);
+    if (!error) bytes += size;
+  }
+  const uint64_t count = std::min(bytes / dbn::kOhlcvBytes, kMostReserved);
+  bars.time.reserve(count);
+  for (auto* column : {&bars.open, &bars.high, &bars.low, &bars.close, &bars.volume}) {
+    column->reserve(count);
+  }
+}
+
 absl::StatusOr<int> Reader::SeriesOfName(const std::string& name, uint16_t publisher,
                                          uint32_t instrument) {
   const auto [place, added] = current_.try_emplace(name);
@@ -161,6 +183,8 @@ absl::StatusOr<int> Reader::SeriesOfName(const std::string& name, uint16_t publi
   if (added || current.instrument != instrument) {
     current = {publisher, instrument, static_cast<int>(series_.size())};
     series_.emplace_back().bars.name = name;
+    // Mostly all records are one instrument's bars; what is reserved in vain is never touched.
+    if (series_.size() == 1) Reserve(series_[0].bars);
   }
   return current.series;
 }
@@ -168,7 +192,7 @@ absl::StatusOr<int> Reader::SeriesOfName(const std::string& name, uint16_t publi
 absl::StatusOr<int> Reader::SeriesOf(const uint8_t* record, int32_t day) {
   const uint16_t publisher = Load<uint16_t>(record + 2);
   const uint32_t instrument = Load<uint32_t>(record + 4);
-  const uint64_t key = uint64_t{publisher} << 32 | instrument;
+  const uint64_t key = KeyOf(record);
   if (last_route_ == nullptr || key != last_key_) {
     last_route_ = &routes_[key];
     last_key_ = key;
@@ -199,7 +223,15 @@ absl::Status Reader::AddBar(const uint8_t* record) {
         event == dbn::kUndefinedTime ? " stands for no time" : " lies beyond the year 2262"));
   }
   const int64_t time = static_cast<int64_t>(event);
-  VIXEN_ASSIGN_OR_RETURN(const int series, SeriesOf(record, static_cast<int32_t>(time / kDay)));
+  const int32_t day = static_cast<int32_t>(time / kDay);
+  const uint64_t key = KeyOf(record);
+  int series = kNotWanted;
+  if (last_route_ != nullptr && key == last_key_ && day >= last_route_->first_day &&
+      day < last_route_->end_day) {
+    series = last_route_->series;
+  } else {
+    VIXEN_ASSIGN_OR_RETURN(series, SeriesOf(record, day));
+  }
   if (series == kNotWanted) {
     ++left_out_[kOtherInstruments];
     return absl::OkStatus();
@@ -214,7 +246,8 @@ absl::Status Reader::AddToSeries(int64_t time, const std::array<int64_t, 4>& pri
                                  uint64_t volume, Series& series) {
   constexpr const char* kFields[] = {"open", "high", "low", "close"};
   InstrumentBars& bars = series.bars;
-  if (std::ranges::find(prices, dbn::kUndefinedPrice) != prices.end()) {
+  if (prices[0] == dbn::kUndefinedPrice || prices[1] == dbn::kUndefinedPrice ||
+      prices[2] == dbn::kUndefinedPrice || prices[3] == dbn::kUndefinedPrice) {
     if (options_.missing == Missing::kError) {
       const auto at = std::ranges::find(prices, dbn::kUndefinedPrice) - prices.begin();
       return Fault(time, absl::StrCat(kFields[at],
