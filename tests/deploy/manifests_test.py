@@ -92,6 +92,8 @@ class Manifests(unittest.TestCase):
             "gpu.product": lambda o: pod(o).update(nodeSelector={"nvidia.com/gpu.product": "L4"}),
             "no livenessProbe": lambda o: actor(o).pop("livenessProbe"),
             "not on the health port": lambda o: actor(o)["readinessProbe"]["grpc"].update(port=50051),
+            "asks for the service": lambda o: actor(o)["readinessProbe"]["grpc"].update(service="liveness"),
+            "asks for /metrics": lambda o: learner(o)["livenessProbe"]["httpGet"].update(path="/metrics"),
             "not on the metrics port": lambda o: learner(o)["livenessProbe"].update(httpGet={"path": "/", "port": 1}),
             "for the load": lambda o: actor(o)["startupProbe"].update(failureThreshold=3),
             "lost GPU": lambda o: actor(o)["livenessProbe"].update(periodSeconds=30),

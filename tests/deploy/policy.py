@@ -4,6 +4,8 @@ import re
 
 LONG_RUNNING = ("Deployment", "StatefulSet")
 GPU_PRODUCTS = {"NVIDIA-L4", "NVIDIA-L40S"}
+PROBES = {"startupProbe": ("startup", "/startupz"), "readinessProbe": ("readiness", "/readyz"),
+          "livenessProbe": ("liveness", "/livez")}
 WATCHDOG = 5  # seconds after grace_seconds in which a hanging actor ends itself
 
 
@@ -77,8 +79,12 @@ def _probes(where, container):
         if "grpc" in ports:
             if probe.get("grpc", {}).get("port") != ports.get("health"):
                 yield f"{where}: {kind} is not on the health port, which alone answers without certificates"
+            if probe.get("grpc", {}).get("service") != PROBES[kind][0]:
+                yield f"{where}: {kind} asks for the service {probe.get('grpc', {}).get('service')}"
         elif probe.get("httpGet", {}).get("port") not in ("metrics", ports.get("metrics")):
             yield f"{where}: {kind} is not on the metrics port"
+        elif probe["httpGet"]["path"] != PROBES[kind][1]:
+            yield f"{where}: {kind} asks for {probe['httpGet']['path']}"
         if probe.get("timeoutSeconds", 1) < 2:
             yield f"{where}: {kind} has less than 2 s"
     startup, live = container.get("startupProbe", {}), container.get("livenessProbe", {})

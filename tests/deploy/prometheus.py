@@ -100,10 +100,13 @@ class AlteredPage:
                 except OSError:
                     self.send_error(503)
                     return
-                self.send_response(200)
-                self.send_header("Content-Type", "text/plain; version=0.0.4")
-                self.end_headers()
-                self.wfile.write(body)
+                try:
+                    self.send_response(200)
+                    self.send_header("Content-Type", "text/plain; version=0.0.4")
+                    self.end_headers()
+                    self.wfile.write(body)
+                except OSError:
+                    pass  # Prometheus went
 
             def log_message(self, *_):
                 pass

@@ -13,9 +13,14 @@ import time
 import unittest
 import urllib.request
 
-from prometheus import AlteredPage, Prometheus
-from tools import DEPLOY, SOURCE, need, yaml
+from tools import DEPLOY, SOURCE, documents, need, skip, yaml
+from prometheus import AlteredPage, Prometheus, quickened
 from scene import Scene, free_port
+
+try:
+    import grpc
+except ImportError as error:
+    skip(error)
 
 GPU_NAMES = sorted(set(re.findall(r'"(vixen_gpu_\w+)"', (SOURCE / "server/metrics/gpu_collector.cc").read_text())))
 METRIC = re.compile(r"\b(?:vixen_\w+|process_\w+|up)\b")
@@ -43,7 +48,6 @@ class RealPrometheus(unittest.TestCase):
         cls.page = AlteredPage(cls.scene.metrics["actor"])
         cls.addClassCleanup(cls.page.close)
         cls.page.values = {f'{name}{{gpu="0"}}': 0 for name in GPU_NAMES}
-        cls.page.values |= {"vixen_memory_limit_bytes": 1 << 40}
         ports = cls.scene.metrics
         cls.prometheus = Prometheus(cls.folder.name, free_port(), {
             "vixen-actor": {"actor": ports["actor"], "tls-actor": ports["tls-actor"], "altered": cls.page.port},
@@ -74,6 +78,24 @@ class RealPrometheus(unittest.TestCase):
                           if not line.startswith("exposer_")]  # prometheus-cpp's own
             self.assertEqual(complaints, [], name)
 
+    def test_1b_the_probes_of_the_manifests_are_answered(self):
+        def serving(service):
+            with grpc.insecure_channel(f"127.0.0.1:{self.scene.health}") as channel:
+                ask = channel.unary_unary("/grpc.health.v1.Health/Check")
+                return ask(b"\x0a" + bytes([len(service)]) + service.encode(), timeout=5) == b"\x08\x01"
+        for path, kind in ((DEPLOY / "base/actor.yaml", "StatefulSet"), (DEPLOY / "base/learner.yaml", "Deployment"),
+                           (DEPLOY / "components/population/learners.yaml", "StatefulSet"),
+                           (DEPLOY / "components/data-parallel/job.yaml", "Job")):
+            workload = next(item for item in documents(path) if item["kind"] == kind)
+            container = workload["spec"]["template"]["spec"]["containers"][0]
+            for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
+                with self.subTest(path=path.name, probe=probe):
+                    if "grpc" in container[probe]:
+                        self.wait(lambda: serving(container[probe]["grpc"]["service"]), "SERVING")
+                    else:
+                        url = f"http://127.0.0.1:{self.scene.metrics['learner']}{container[probe]['httpGet']['path']}"
+                        self.wait(lambda: urllib.request.urlopen(url, timeout=5).status == 200, url)
+
     def test_2_nothing_fires_while_all_is_well(self):
         self.wait(lambda: len(self.prometheus.query("up == 1")) == 5, "five targets")
         self.quiet()
@@ -94,6 +116,14 @@ class RealPrometheus(unittest.TestCase):
         names = self.prometheus.names()
         for rule in rules():
             self.assertLessEqual(set(METRIC.findall(rule["expr"])), names, rule["alert"])
+
+    def test_4b_the_autoscalers_ask_for_a_number_of_learners(self):
+        scaled = documents(DEPLOY / "examples/keda.yaml")[0]["spec"]["triggers"][0]["metadata"]["query"]
+        adapter = documents(DEPLOY / "components/population/autoscaler.yaml")[0]["spec"]["metrics"][0]["external"]["metric"]["name"]
+        for query in (quickened(scaled), f"max({adapter})"):
+            answer = self.wait(lambda: self.prometheus.query(query), query)
+            self.assertEqual(len(answer), 1)
+            self.assertGreaterEqual(float(answer[0]["value"][1]), 1)
 
     def until(self, expected, fire):
         """Waits until every one of `expected` fires (or none does); prints how long each took."""
@@ -117,7 +147,7 @@ class RealPrometheus(unittest.TestCase):
 
     def test_5_each_alert_fires_with_its_cause_and_ends_after_it(self):
         scene, page = self.scene, self.page
-        alone = {f'{name}{{gpu="0"}}': 0 for name in GPU_NAMES} | {"vixen_memory_limit_bytes": 1 << 40}
+        alone = {f'{name}{{gpu="0"}}': 0 for name in GPU_NAMES}
         offered = next(line.rpartition(" ")[0] for line in page.text().splitlines()
                        if line.startswith("vixen_balance_batches") and 'state="offered"' in line)
         first = [("VixenLearnerDead", "learner"), ("VixenWeightsStale", "actor"),
@@ -127,7 +157,7 @@ class RealPrometheus(unittest.TestCase):
         scene.collect_without_a_learner()
         scene.renew_certificate(days=3)
         scene.break_checkpoints()
-        page.values |= {'vixen_gpu_lost{gpu="0"}': 1, offered: 10 ** 9, "vixen_memory_limit_bytes": 1 << 10}
+        page.values |= {"vixen_device_lost": 1, offered: 10 ** 9, "vixen_memory_limit_bytes": 1 << 10}
         self.until(first, True)
         scene.stop_collecting()
         scene.start_learner()
@@ -139,7 +169,7 @@ class RealPrometheus(unittest.TestCase):
         self.until(lost, True)
         self.until(first + lost, False)
 
-        second = [("VixenActorDown", "actor"), ("VixenActorStarved", "tls-actor"),
+        second = [("VixenActorDown", "actor"), ("VixenNotReady", "learner"), ("VixenActorStarved", "tls-actor"),
                   ("VixenCertificateReloadFailing", "tls-actor")]
         scene.kill("tls-learner")
         scene.tear_certificate()

@@ -33,6 +33,7 @@ class Scene:
         self.actor_settings, self.learner_settings = {**ACTOR, **(actor or {})}, {**LEARNER, **(learner or {})}
         self.ports = {name: free_port() for name in ("actor", "tls-actor")}
         self.metrics = {name: free_port() for name in ("actor", "tls-actor", "learner", "tls-learner")}
+        self.health = free_port()  # of the actor in plain text
         self.processes, self.collecting, self.starts = {}, None, 0
 
     def start(self):
@@ -55,7 +56,8 @@ class Scene:
 
     def start_actor(self):
         self._start("actor", "vixen-actor", {**self.actor_settings, "dataset": self.dataset,
-                                             "listen": f"127.0.0.1:{self.ports['actor']}"})
+                                             "listen": f"127.0.0.1:{self.ports['actor']}",
+                                             "health_listen": f"127.0.0.1:{self.health}"})
 
     def start_tls_actor(self):
         self._start("tls-actor", "vixen-actor", {**self.actor_settings, "dataset": self.dataset, **self._tls("actor"),
