@@ -9,7 +9,7 @@ import unittest
 import urllib.error
 import urllib.request
 
-from world import BIN, Process, World, actor_pb2, actor_pb2_grpc, channel_to, flags, free_port, grpc, wait_for
+from world import BIN, Process, World, actor_pb2, actor_pb2_grpc, channel_to, flags, free_port, grpc
 from consumer import Stream, open_request
 
 SERVING, NOT_SERVING = 1, 2
@@ -251,11 +251,12 @@ class Probes(unittest.TestCase):
         line = opened()[0]
         self.assertEqual([line[key] for key in ("policy", "group", "consumer", "run_id", "sequence", "level", "program")],
                          ["p", "g", "c", f"{self.world.info.run_id:016x}", "0", "info", "vixen-actor"])
-        wait_for(lambda: any(line["level"] == "debug" for line in lines()), "a line of debugging")
         wrong = subprocess.run([BIN / "vixen", "log-level", "loud", "--actor", f"127.0.0.1:{self.world.port}"],
                                capture_output=True, text=True, timeout=60)
         self.assertEqual(wrong.returncode, 1)
         self.assertIn("none of trace, debug, info, warn, error", wrong.stderr)
+        self.assertEqual(actor.terminate(20), 0)
+        self.assertIn("stop: telling the streams", [line["message"] for line in lines() if line["level"] == "debug"])
 
 
 if __name__ == "__main__":
