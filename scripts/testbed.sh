@@ -3,25 +3,39 @@
 # Does it learn? Trains on synthetic markets whose best policy is known, with the real actor and learner,
 # and compares the share of the optimum that the greedy policy earns with the bars of docs/testbed.md.
 #   testbed.sh [--beds b0,b1,b2,b5] [--seeds 1,2,3] [--preset release] [--alpha 0] [--out out/testbed]
-#              [--plant nstep_uncut|frozen_target|stale_bootstrap]
+#              [--learner "--flag value …"] [--plant FAULT]
+# Beds: b0 … b5; b2_cheap is b2 with c = 0.1, b2_long and b4_long are b2 and b4 with a longer budget. Faults:
+# nstep_uncut, frozen_target, stale_bootstrap, wrong_action, no_bootstrap, lookahead, blind_portfolio,
+# late_reward, ascent; `--plant all` tries each.
 # Exit 0: every bed passes. With --plant a fault is put into the learner, and exit 0 means that every bed
 # failed its bar: that proves that the bars bite.
 source "$(dirname "$0")/common.sh"
-beds='' seeds=1,2,3 preset=release plant='' alpha=0 out="$VIXEN_ROOT/out/testbed"
+beds='' seeds=1,2,3 preset=release plant='' alpha=0 learner='' out="$VIXEN_ROOT/out/testbed"
 while [ $# -gt 0 ]; do
   case "$1" in
-    --beds|--seeds|--preset|--plant|--alpha|--out)
+    --beds|--seeds|--preset|--plant|--alpha|--learner|--out)
       [ $# -ge 2 ] || die "$1 needs a value"
       printf -v "${1#--}" %s "$2"; shift 2 ;;
-    *) die "unknown option $1; there are --beds, --seeds, --preset, --plant, --alpha, --out" ;;
+    *) die "unknown option $1; there are --beds, --seeds, --preset, --plant, --alpha, --learner, --out" ;;
   esac
 done
+faults=(nstep_uncut frozen_target stale_bootstrap wrong_action no_bootstrap lookahead blind_portfolio late_reward ascent)
+if [ "$plant" = all ]; then
+  for fault in "${faults[@]}"; do
+    "$0" --plant "$fault" --beds "${beds:-b2}" --seeds "$seeds" --preset "$preset" --alpha "$alpha" --out "$out"
+  done
+  exit
+fi
+read -ra given <<<"$learner"
 case "$plant" in
   '') beds="${beds:-b0,b1,b2,b5}" fault=() ;;
   nstep_uncut) beds="${beds:-b2}" fault=(--plant_nstep_uncut --n_step 8) ;;
   frozen_target) beds="${beds:-b2}" fault=(--plant_frozen_target) ;;
   stale_bootstrap) beds="${beds:-b2}" fault=(--plant_stale_bootstrap) ;;
-  *) die "--plant $plant: there are nstep_uncut, frozen_target, stale_bootstrap" ;;
+  wrong_action|no_bootstrap|lookahead|blind_portfolio|late_reward)
+    beds="${beds:-b2}" fault=(--plant_row_fault "$plant") ;;
+  ascent) beds="${beds:-b2}" fault=(--plant_ascent) ;;
+  *) die "--plant $plant: there are all, ${faults[*]}" ;;
 esac
 bin="$VIXEN_ROOT/build/$preset/bin"
 for program in vixen vixen-actor vixen-learner; do
@@ -34,10 +48,20 @@ bars_of() {
     b0) echo 5000 0.95 0.90 2 ;;
     b1) echo 10000 0.99 0.98 2 ;;
     b2) echo 20000 0.95 0.92 2 ;;
+    b2_cheap) echo 20000 0.95 0.93 2 ;;
+    b2_long) echo 50000 0.97 0.95 2 ;;
+    b4_long) echo 200000 0.90 0.80 2 ;;
     b3) echo 20000 0.95 0.94 2 ;;
     b4) echo 100000 0.85 0.75 2 ;;
     b5) echo 100000 0.85 0.75 0.13 ;;
-    *) die "--beds: no bar for '$1'; there are b0, b1, b2, b3, b4, b5" ;;
+    *) die "--beds: no bar for '$1'; there are b0, b1, b2, b2_cheap, b2_long, b3, b4, b4_long, b5" ;;
+  esac
+}
+# The market of a bed, as vixen synth and vixen score know it.
+market_of() {
+  case "$1" in
+    b2_cheap) echo b2 --cost 0.1 ;;
+    *) echo "${1%_long}" ;;
   esac
 }
 IFS=, read -ra bed_list <<<"$beds"
@@ -60,7 +84,8 @@ train() {
   local bed=$1 seed=$2 transitions=$3 folder=$4
   rm -rf "$folder"; mkdir -p "$folder"
   # So long that training hardly ever meets the same noise twice.
-  "$bin/vixen" synth "$bed" --out "$folder/bed.safetensors" --seed "$seed" --bars $((10 * transitions)) \
+  read -ra market < <(market_of "$bed")
+  "$bin/vixen" synth "${market[@]}" --out "$folder/bed.safetensors" --seed "$seed" --bars $((10 * transitions)) \
     >"$folder/actor.textproto"
   "$bin/vixen-actor" --config "$folder/actor.textproto" --dataset "$folder/bed.safetensors" --executor cpu \
     --listen 127.0.0.1:0 --metrics_listen 127.0.0.1:0 --port_file "$folder/ports" \
@@ -79,7 +104,7 @@ train() {
     --target_sync polyak --polyak_tau 0.005 --huber_delta 1 --max_gradient_norm 10 \
     --capacity 200000 --alpha "$alpha" --min_size 1000 \
     --epsilon_start 1 --epsilon_end 0.05 --epsilon_transitions $((transitions / 5)) \
-    "${fault[@]}" >"$folder/learner.log" 2>&1 ||
+    ${given[@]+"${given[@]}"} "${fault[@]}" >"$folder/learner.log" 2>&1 ||
     { tail -n 5 "$folder/learner.log" >&2; die "the learner failed on $bed, seed $seed; see $folder/learner.log"; }
   stop_actor || die "the actor did not stop cleanly; see $folder/actor.log"
 }
@@ -93,7 +118,7 @@ median_of() {
 holds() { awk "BEGIN { exit !($1) }"; }
 
 failed=0 passed=0
-printf '%-4s %8s  %-7s %-5s  %-7s %-5s  %-8s %-5s  %-7s  %s\n' \
+printf '%-8s %8s  %-7s %-5s  %-7s %-5s  %-8s %-5s  %-7s  %s\n' \
   bed rows median bar least bar turnover bar verdict 'seed: score (seconds)'
 for bed in "${bed_list[@]}"; do
   read -r transitions median_bar least_bar turnover_bar < <(bars_of "$bed")
@@ -103,7 +128,7 @@ for bed in "${bed_list[@]}"; do
     started=$SECONDS
     train "$bed" "$seed" "$transitions" "$folder"
     seconds=$((SECONDS - started))
-    "$bin/vixen" score "$bed" --weights "$folder/weights.safetensors" --json >"$folder/score.json"
+    "$bin/vixen" score "${market[@]}" --weights "$folder/weights.safetensors" --json >"$folder/score.json"
     score=$(number score "$folder/score.json")
     # The first turnover of the object is the policy's own ("agent" sorts before "optimal").
     turnovers+=("$(number turnover "$folder/score.json")")
@@ -115,7 +140,7 @@ for bed in "${bed_list[@]}"; do
   verdict=failed
   holds "$median >= $median_bar && $least >= $least_bar && $turnover <= $turnover_bar" && verdict=passed
   [ $verdict = passed ] && passed=$((passed + 1)) || failed=$((failed + 1))
-  printf '%-4s %8d  %-7.3f %-5s  %-7.3f %-5s  %-8.3f %-5s  %-7s  %s\n' "$bed" "$transitions" "$median" \
+  printf '%-8s %8d  %-7.3f %-5s  %-7.3f %-5s  %-8.3f %-5s  %-7s  %s\n' "$bed" "$transitions" "$median" \
     "$median_bar" "$least" "$least_bar" "$turnover" "$turnover_bar" "$verdict" "$(IFS=,; echo "${details[*]}")"
 done
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <span>
 #include <utility>
 
@@ -95,7 +96,8 @@ absl::StatusOr<std::unique_ptr<Learner>> Learner::Create(
   metrics.replay_capacity.Set(static_cast<double>(plan.config.replay().capacity()));
   metrics.replay_bytes.Set(static_cast<double>(Replay::BytesOf(learner->replay_.capacity())));
   spdlog::info("replay: {} rows, {} MiB; limiter: window {:.0f} samples, launch of {} rows",
-               learner->replay_.capacity(), Replay::BytesOf(learner->replay_.capacity()) >> 20,
+               learner->replay_.capacity(),
+               Replay::BytesOf(learner->replay_.capacity(), plan.replay().start_at_max) >> 20,
                learner->limiter_.window(), plan.launch_rows);
   return learner;
 }
@@ -256,10 +258,16 @@ absl::Status Learner::UpdateOnce() {
     const Spending spending(metrics_, Activity::kSampling);
     replay_.Draw(batch, replay_.BetaAt(updates_), sample_, joint_.least_share);
     Gather(dataset_->features(), replay_, sample_, trainer_->minibatch());
+    if (updates_ + 1 == plan_.config.testing().plant_nan_update()) {
+      trainer_->minibatch().reward[0] = std::numeric_limits<float>::quiet_NaN();
+    }
     seconds += spending.seconds();
   }
   const Spending spending(metrics_, Activity::kUpdating);
-  VIXEN_ASSIGN_OR_RETURN(const UpdateStatistics statistics, trainer_->Update());
+  const absl::StatusOr<UpdateStatistics> updated = trainer_->Update();
+  if (absl::IsDataLoss(updated.status())) return KeepFailedBatch(updated.status());
+  if (!updated.ok()) return updated.status();
+  const UpdateStatistics& statistics = *updated;
   const PriorityUpdates priorities =
       replay_.Update(sample_.slot, sample_.generation, trainer_->abs_td());
   metrics_.update_seconds.Observe(seconds + spending.seconds());
@@ -268,8 +276,7 @@ absl::Status Learner::UpdateOnce() {
   unsaved_ = true;
   NotStarved();  // also where each batch allows just one update, and the next waits again
   if (trace_.is_open()) VIXEN_RETURN_IF_ERROR(Trace(statistics));
-  window_.Add(statistics);
-  progress_window_.Add(statistics);
+  Observe(statistics);
   metrics_.updates.Increment();
   metrics_.samples.Increment(batch);
   if (priorities.stale > 0) {

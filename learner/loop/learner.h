@@ -26,6 +26,7 @@
 #include "learner/replay/n_step.h"
 #include "learner/replay/rate_limiter.h"
 #include "learner/replay/replay.h"
+#include "learner/replay/row_ages.h"
 #include "learner/trainer/trainer.h"
 #include "learner/weights/policy_file.h"
 #include "market/dataset.h"
@@ -90,7 +91,8 @@ class Learner {
 
   // What the rows of `input` belong to from now on; windows of the run before are closed.
   void BeginRun(RunInput& input, uint64_t run_id);
-  void InsertRows();
+  // `version` of the online weights that made them.
+  void InsertRows(uint64_t version);
   // Of a batch that the book has received.
   void Insert(RunInput& input, const v1::BatchHeader& header, const kernels::Batch& batch);
   size_t OpenWindows() const;
@@ -105,6 +107,13 @@ class Learner {
   absl::Status UpdateCuriosity();
   void GrantCredit();
   absl::Status Trace(const UpdateStatistics& statistics);
+  // What an update says beside its statistics: distributions, ages, importance weights.
+  void Observe(const UpdateStatistics& statistics);
+  // The minibatch of the update that failed, for inspection; `error` with the file's name.
+  absl::Status KeepFailedBatch(const absl::Status& error) const;
+  // Demand of the actors over what this learner can do, both when they need not wait.
+  double LearnersNeeded(double window_seconds);
+  void SetGauges(const LogState& state);
 
   // Checkpoints (learner_checkpoint.cc).
   void SaveCut(LearnerCut& cut) const;
@@ -148,7 +157,8 @@ class Learner {
   std::vector<RunInput> inputs_;  // by actor, or one for recorded batches
   std::optional<StoredBatches> stored_;
   std::unique_ptr<CheckpointWriter> checkpoints_;  // null: none are made
-  Sample sample_, curiosity_sample_;
+  Sample sample_;
+  RowAges ages_;
   std::vector<ReplayRow> rows_;  // scratch of inserts
   TrainingLog log_;
   std::string weights_path_;
@@ -177,7 +187,8 @@ class Learner {
   bool checkpoint_due_ = false;
   bool unsaved_ = false;  // something that no checkpoint holds or is about to hold
   double learner_wait_ = 0, actor_wait_ = 0;  // seconds
-  double starved_for_ = 0;                    // seconds without a break
+  double learner_wait_reported_ = 0, actor_wait_reported_ = 0;
+  double starved_for_ = 0;  // seconds without a break
   double next_warning_ = 5;
   uint64_t transitions_at_start_ = 0, updates_at_start_ = 0;
 };

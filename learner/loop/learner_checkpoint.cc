@@ -111,7 +111,7 @@ absl::Status Learner::RestoreCut(const LearnerCut& cut) {
       // That actor is none of ours any more: its windows end here.
       rows_.clear();
       builder->Flush(rows_);
-      InsertRows();
+      InsertRows(version_[0]);
       continue;
     }
     home->run_id = run.sheet().run_id();

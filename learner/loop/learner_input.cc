@@ -174,15 +174,18 @@ void Learner::BeginRun(RunInput& input, uint64_t run_id) {
   if (input.builder != nullptr) {
     rows_.clear();
     input.builder->Flush(rows_);
-    InsertRows();
+    InsertRows(version_[0]);
   }
   input.builder = std::make_unique<NStepBuilder>(plan_.n_step());
   input.run_id = run_id;
 }
 
-void Learner::InsertRows() {
+void Learner::InsertRows(uint64_t version) {
   unsaved_ = true;
+  ages_.Inserted(replay_.inserted(), rows_.size(), {version, Clock::now()});
   replay_.Insert(rows_);
+  ages_.Forget(replay_.inserted() - replay_.size());
+  for (const ReplayRow& row : rows_) ++window_.actions[row.action];
   limiter_.Inserted(rows_.size());
   transitions_ += rows_.size();
   metrics_.inserts.Increment(static_cast<double>(rows_.size()));
@@ -194,7 +197,7 @@ void Learner::Insert(RunInput& input, const v1::BatchHeader& header, const kerne
   metrics_.batch_age.Observe(AgeOf(header));
   rows_.clear();
   const RowRejects rejects = input.builder->Add(header.launch(), RowsOf(batch), rows_);
-  InsertRows();
+  InsertRows(header.online_version());
   book_.Inserted(header.run_id(), statistics.valid_rows - rejects.total(),
                  {{"non_finite", rejects.non_finite}, {"out_of_range", rejects.out_of_range}});
 

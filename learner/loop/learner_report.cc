@@ -90,14 +90,12 @@ absl::Status Learner::Report(bool last) {
   if (!last && window_seconds < kLogSeconds) return absl::OkStatus();
   const Spending spending(metrics_, Activity::kReporting);
   ReportActors();
-  const LogState state = StateNow();
+  LogState state = StateNow();
+  state.learners_needed = LearnersNeeded(window_seconds);
   if (!plan_.config.out().empty()) {
     VIXEN_RETURN_IF_ERROR(log_.Write(state, window_, window_seconds));
   }
-  if (window_.updates > 0) metrics_.loss.Set(window_.loss / static_cast<double>(window_.updates));
-  metrics_.replay_rows.Set(static_cast<double>(state.replay_rows));
-  metrics_.epsilon.Set(state.epsilon);
-  metrics_.online_version.Set(static_cast<double>(state.online_version));
+  SetGauges(state);
   const PriorityRejects& rejects = replay_.rejects();
   metrics_.priority_rejects[0]->Increment(static_cast<double>(rejects.nan - rejects_seen_.nan));
   metrics_.priority_rejects[1]->Increment(

@@ -29,6 +29,24 @@ absl::Status Differs(const std::string& what, const std::string& theirs, const s
       absl::StrCat("the actor's ", what, " is ", theirs, ", this learner's is ", ours));
 }
 
+RowFault FaultOf(v1::TestingSettings::RowFault fault) {
+  switch (fault) {
+    case v1::TestingSettings::FAULT_WRONG_ACTION:
+      return RowFault::kWrongAction;
+    case v1::TestingSettings::FAULT_NO_BOOTSTRAP:
+      return RowFault::kNoBootstrap;
+    case v1::TestingSettings::FAULT_LOOKAHEAD:
+      return RowFault::kLookahead;
+    case v1::TestingSettings::FAULT_BLIND_PORTFOLIO:
+      return RowFault::kBlindPortfolio;
+    case v1::TestingSettings::FAULT_LATE_REWARD:
+      return RowFault::kLateReward;
+    case v1::TestingSettings::FAULT_NONE:
+      break;
+  }
+  return RowFault::kNone;
+}
+
 absl::Status CheckNetworkFlags(const v1::NetworkSettings& network,
                                const kernels::Architecture& actor) {
   const auto check = [](bool given, const char* name, uint32_t ours, uint32_t theirs) {
@@ -60,6 +78,7 @@ NStepOptions Plan::n_step() const {
   options.carry_over = environment.carry_over;
   options.reward_scale = config.testing().plant_reward_scale();
   options.stale_bootstrap = config.testing().plant_stale_bootstrap();
+  options.fault = FaultOf(config.testing().plant_row_fault());
   options.bars = bars;
   options.allowed_actions = 0;
   for (uint8_t action : actions()) options.allowed_actions |= uint64_t{1} << action;
@@ -74,6 +93,7 @@ ReplayOptions Plan::replay() const {
           .beta_start = replay.beta_start(),
           .beta_end = replay.beta_end(),
           .beta_updates = replay.beta_updates(),
+          .start_at_max = replay.initial_priority() == v1::ReplaySettings::MAX_PRIORITY,
           .seed = config.trainer().train_seed() + static_cast<uint64_t>(rank) * kSeedStep};
 }
 
@@ -120,8 +140,8 @@ absl::StatusOr<Plan> MakePlan(const v1::LearnerConfig& config, const v1::GetInfo
                                          " is larger than the replay's capacity ", capacity));
   }
   const bool checkpoints = MakesCheckpoints(config);
-  const uint64_t needed =
-      Replay::BytesOf(capacity) + (checkpoints ? Replay::CutBytesOf(capacity) : 0);
+  const uint64_t needed = Replay::BytesOf(capacity, plan.replay().start_at_max) +
+                          (checkpoints ? Replay::CutBytesOf(capacity) : 0);
   const uint64_t there = base::AvailableMemoryBytes();
   if (needed > there) {
     return base::UsageError(absl::StrCat(

@@ -21,7 +21,60 @@ nlohmann::json Mean(double sum, uint64_t count) {
   return sum / static_cast<double>(count);
 }
 
+// Null where nothing was seen; else the p-quantiles by name.
+nlohmann::json Quantiles(std::vector<double> values) {
+  if (values.empty()) return nullptr;
+  std::sort(values.begin(), values.end());
+  const auto at = [&](double p) {
+    return values[static_cast<size_t>(p * static_cast<double>(values.size() - 1) + 0.5)];
+  };
+  return {{"p10", at(0.1)},
+          {"p50", at(0.5)},
+          {"p90", at(0.9)},
+          {"p99", at(0.99)},
+          {"max", values.back()}};
+}
+
+nlohmann::json Quantiles(const std::vector<float>& values) {
+  return Quantiles(std::vector<double>(values.begin(), values.end()));
+}
+
+// By the number of each action that occurred.
+nlohmann::json ActionShares(const LogWindow& window) {
+  nlohmann::json shares = nlohmann::json::object();
+  uint64_t rows = 0;
+  for (const uint64_t count : window.actions) rows += count;
+  for (size_t action = 0; action < window.actions.size(); ++action) {
+    if (window.actions[action] == 0) continue;
+    shares[std::to_string(action)] = Mean(static_cast<double>(window.actions[action]), rows);
+  }
+  return shares;
+}
+
+nlohmann::json ExposureShares(const kernels::LaunchStatistics& launches) {
+  nlohmann::json shares = nlohmann::json::array();
+  for (const uint64_t count : launches.exposure_class) {
+    shares.push_back(Mean(static_cast<double>(count), launches.valid_rows));
+  }
+  return shares;
+}
+
 }  // namespace
+
+std::array<double, kernels::kRewardTerms> VarianceShares(
+    const kernels::LaunchStatistics& launches) {
+  std::array<double, kernels::kRewardTerms> shares{};
+  const auto rows = static_cast<double>(launches.valid_rows);
+  if (rows == 0) return shares;
+  double sum = 0;
+  for (size_t i = 0; i < shares.size(); ++i) {
+    const double mean = launches.term_sum[i] / rows;
+    shares[i] = std::max(0.0, launches.term_sum_squares[i] / rows - mean * mean);
+    sum += shares[i];
+  }
+  for (double& share : shares) share = sum > 0 ? share / sum : 0.0;
+  return shares;
+}
 
 void LogWindow::Add(const UpdateStatistics& update) {
   max_q = updates == 0 ? update.max_q : std::max(max_q, update.max_q);
@@ -30,6 +83,7 @@ void LogWindow::Add(const UpdateStatistics& update) {
   mean_abs_td += update.mean_abs_td;
   mean_q += update.mean_q;
   gradient_norm += update.gradient_norm;
+  clipped_rows += update.clipped_rows;
 }
 
 absl::Status TrainingLog::Open(const std::string& path, bool append) {
@@ -48,6 +102,11 @@ absl::Status TrainingLog::Write(const LogState& state, const LogWindow& window,
   for (int i = 0; i < kernels::kRewardTerms; ++i) {
     rewards[kTerms[i]] = Mean(launches.term_sum[i], launches.valid_rows);
   }
+  nlohmann::json variance = nlohmann::json::object();
+  const std::array<double, kernels::kRewardTerms> shares = VarianceShares(launches);
+  for (size_t i = 0; i < shares.size(); ++i) {
+    variance[kTerms[i]] = launches.valid_rows == 0 ? nlohmann::json() : nlohmann::json(shares[i]);
+  }
   const double now =
       std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
   const nlohmann::json line = {
@@ -60,6 +119,15 @@ absl::Status TrainingLog::Write(const LogState& state, const LogWindow& window,
       {"q_mean", Mean(window.mean_q, window.updates)},
       {"q_max", window.updates == 0 ? nlohmann::json() : nlohmann::json(window.max_q)},
       {"gradient_norm", Mean(window.gradient_norm, window.updates)},
+      {"td", Quantiles(window.abs_td)},
+      {"q_taken", Quantiles(window.taken_q)},
+      {"clipped_share", Mean(window.clipped_rows, window.updates)},
+      {"effective_sample_share", Mean(window.effective_samples, window.updates)},
+      {"sampled_age_versions", Quantiles(window.age_versions)},
+      {"sampled_age_seconds", Quantiles(window.age_seconds)},
+      {"reward_variance_share", variance},
+      {"action_share", ActionShares(window)},
+      {"exposure_share", ExposureShares(launches)},
       {"curiosity_loss", Mean(window.curiosity_loss, window.curiosity_updates)},
       {"epsilon", state.epsilon},
       {"beta", state.beta},
@@ -71,6 +139,9 @@ absl::Status TrainingLog::Write(const LogState& state, const LogWindow& window,
       {"online_version", state.online_version},
       {"transitions_per_second", static_cast<double>(window.rows) / seconds},
       {"updates_per_second", static_cast<double>(window.updates) / seconds},
+      {"samples_per_second", static_cast<double>(window.samples) / seconds},
+      {"learners_needed",
+       state.learners_needed < 0 ? nlohmann::json() : nlohmann::json(state.learners_needed)},
       {"replay_rows", state.replay_rows},
       {"limiter_error", state.limiter_error},
       {"learner_wait_seconds", state.learner_wait_seconds},

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "kernels/batch/statistics.h"
@@ -18,13 +20,22 @@ struct LogWindow {
          gradient_norm = 0;  // sums; max_q largest
   double curiosity_loss = 0;
   uint64_t curiosity_updates = 0;
-  uint64_t rows = 0;  // inserted
+  uint64_t rows = 0;     // inserted
+  uint64_t samples = 0;  // drawn
   uint64_t batches = 0;
   double staleness = 0;  // versions, summed over batches
   kernels::LaunchStatistics launches;
+  double clipped_rows = 0;                               // shares, summed over updates
+  double effective_samples = 0;                          // (Σw)²/(B·Σw²), summed over updates
+  std::array<uint64_t, kernels::kActions> actions = {};  // of the inserted rows
+  std::vector<float> abs_td, taken_q;                    // of some rows: the distributions
+  std::vector<double> age_versions, age_seconds;         // of some sampled rows
 
   void Add(const UpdateStatistics& update);
 };
+
+// Of each reward term in the sum of the terms' variances; all 0 when nothing varies.
+std::array<double, kernels::kRewardTerms> VarianceShares(const kernels::LaunchStatistics& launches);
 
 // Where the run stands.
 struct LogState {
@@ -35,6 +46,7 @@ struct LogState {
   uint64_t replay_rows = 0;
   double limiter_error = 0;
   double learner_wait_seconds = 0, actor_wait_seconds = 0;  // totals
+  double learners_needed = -1;                              // −1: not known
   double eta_seconds = -1;                                  // −1: no end was set
 };
 

@@ -26,8 +26,9 @@ prometheus::Counter& CounterOf(prometheus::Registry& registry, const char* name,
                                const prometheus::Labels& labels = {}) {
   return BuildCounter().Name(name).Help(help).Register(registry).Add(labels);
 }
-prometheus::Gauge& GaugeOf(prometheus::Registry& registry, const char* name, const char* help) {
-  return BuildGauge().Name(name).Help(help).Register(registry).Add({});
+prometheus::Gauge& GaugeOf(prometheus::Registry& registry, const char* name, const char* help,
+                           const prometheus::Labels& labels = {}) {
+  return BuildGauge().Name(name).Help(help).Register(registry).Add(labels);
 }
 
 // The books at the moment of the scrape. Run ids would be labels without bound: live and ended runs
@@ -114,6 +115,31 @@ Metrics::Metrics(std::shared_ptr<prometheus::Registry> registry)
                     .Register(*registry)
                     .Add({}, prometheus::Histogram::BucketBoundaries{0, 1, 2, 3, 4, 6, 8, 16, 32,
                                                                      64, 128})),
+      sampled_age_versions(
+          BuildHistogram()
+              .Name("vixen_replay_sampled_age_versions")
+              .Help("Own online version minus the one that a sampled row was made with (one row in "
+                    "16)")
+              .Register(*registry)
+              .Add({}, prometheus::Histogram::BucketBoundaries{0, 1, 2, 4, 8, 16, 32, 64, 128, 256,
+                                                               1024, 4096})),
+      sampled_age_seconds(
+          BuildHistogram()
+              .Name("vixen_replay_sampled_age_seconds")
+              .Help("Time since a sampled row was inserted (one row in 16)")
+              .Register(*registry)
+              .Add({}, prometheus::Histogram::BucketBoundaries{0.1, 0.3, 1, 3, 10, 30, 100, 300,
+                                                               1000, 3000, 10000})),
+      mean_abs_td(
+          GaugeOf(*registry, "vixen_learner_td_error", "Mean |td| of the last second's updates")),
+      mean_q(GaugeOf(*registry, "vixen_learner_q", "Mean Q of the last second's updates")),
+      gradient_norm(GaugeOf(*registry, "vixen_learner_gradient_norm",
+                            "Mean norm before clipping of the last second's updates")),
+      clipped_share(GaugeOf(*registry, "vixen_learner_clipped_ratio",
+                            "Share of sampled rows beyond the Huber limit, last second")),
+      effective_sample_share(GaugeOf(
+          *registry, "vixen_learner_effective_samples_ratio",
+          "Effective sample size of the importance weights over the batch size, last second")),
       stale_priority_updates(CounterOf(*registry, "vixen_replay_stale_priority_updates_total",
                                        "Priority updates of rows that were overwritten")),
       checkpoints_written(CounterOf(*registry, "vixen_checkpoints_total", "Checkpoints by result",
@@ -164,6 +190,16 @@ Metrics::Metrics(std::shared_ptr<prometheus::Registry> registry)
   const char* const states[] = {"configured", "connected", "ready"};
   for (size_t i = 0; i < actors_.size(); ++i) actors_[i] = &actors.Add({{"state", states[i]}});
   ready_ = &GaugeOf(*registry_, "vixen_ready", "1 while batches come: the readiness probe");
+  const char* const terms[] = {"pnl", "barrier", "risk", "diversity", "curiosity"};
+  const char* const exposures[] = {"short", "half_short", "flat", "half_long", "long"};
+  for (size_t i = 0; i < reward_variance_share.size(); ++i) {
+    reward_variance_share[i] = &GaugeOf(
+        *registry_, "vixen_reward_variance_ratio",
+        "Share of the sum of the reward terms' variances, last batches", {{"term", terms[i]}});
+    exposure_share[i] =
+        &GaugeOf(*registry_, "vixen_exposure_ratio",
+                 "Share of steps by target exposure, last batches", {{"exposure", exposures[i]}});
+  }
   const char* const kinds[] = {"nan", "positive_infinity", "negative_infinity", "negative"};
   for (size_t i = 0; i < priority_rejects.size(); ++i) {
     priority_rejects[i] = &CounterOf(*registry_, "vixen_replay_priority_rejects_total",

@@ -48,12 +48,22 @@ class Metrics {
   prometheus::Gauge& epsilon;
   prometheus::Gauge& online_version;
   prometheus::Histogram& staleness;
+  prometheus::Histogram& sampled_age_versions;  // of some sampled rows
+  prometheus::Histogram& sampled_age_seconds;
+  prometheus::Gauge& mean_abs_td;  // these of the last second's updates
+  prometheus::Gauge& mean_q;
+  prometheus::Gauge& gradient_norm;
+  prometheus::Gauge& clipped_share;
+  prometheus::Gauge& effective_sample_share;
   prometheus::Counter& stale_priority_updates;
   prometheus::Counter& checkpoints_written;
   prometheus::Counter& checkpoints_failed;
-  prometheus::Gauge& checkpoint_bytes;                   // of the last one
-  prometheus::Gauge& checkpoint_stop_seconds;            // that training stopped for it
-  prometheus::Gauge& checkpoint_write_seconds;           // on the other thread
+  prometheus::Gauge& checkpoint_bytes;          // of the last one
+  prometheus::Gauge& checkpoint_stop_seconds;   // that training stopped for it
+  prometheus::Gauge& checkpoint_write_seconds;  // on the other thread
+  std::array<prometheus::Gauge*, 5>
+      reward_variance_share;                             // pnl, barrier, risk, diversity, curiosity
+  std::array<prometheus::Gauge*, 5> exposure_share;      // short … long
   std::array<prometheus::Counter*, 4> priority_rejects;  // nan, +inf, −inf, negative
   prometheus::Counter& learner_waits;                    // seconds without rows that may be sampled
   prometheus::Counter& actor_waits;                      // seconds in which no actor holds credit

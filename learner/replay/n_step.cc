@@ -122,11 +122,35 @@ void NStepBuilder::AddStep(const LaunchRows& rows, size_t index, OpenWindows& op
     row.next_portfolio[k] = rows.next_portfolio[index * kPortfolioFeatures + k];
   }
 
+  if (options_.fault != RowFault::kNone) Spoil(rows, index, row);
   const bool terminated = (flags & kernels::kFlagTerminated) != 0;
   if (terminated || (flags & kernels::kFlagTruncated) != 0) {
     CloseAll(terminated, open);
   } else if (open.out.size() - open.front >= options_.n) {
     CloseFront(false, open);
+  }
+}
+
+void NStepBuilder::Spoil(const LaunchRows& rows, size_t index, ReplayRow& row) const {
+  switch (options_.fault) {
+    case RowFault::kWrongAction:
+      do {
+        row.action = static_cast<uint8_t>((row.action + 1) % kernels::kActions);
+      } while (((options_.allowed_actions >> row.action) & 1) == 0);
+      break;
+    case RowFault::kLookahead:
+      ++row.bar;
+      break;
+    case RowFault::kBlindPortfolio:
+      std::fill(std::begin(row.portfolio), std::end(row.portfolio), 0.0f);
+      std::fill(std::begin(row.next_portfolio), std::end(row.next_portfolio), 0.0f);
+      break;
+    case RowFault::kLateReward:
+      row.reward = index % rows.steps == 0 ? 0.0f : rows.reward[index - 1];
+      break;
+    case RowFault::kNoBootstrap:
+    case RowFault::kNone:
+      break;
   }
 }
 
@@ -140,7 +164,8 @@ void NStepBuilder::CloseFront(bool terminal, OpenWindows& open) const {
   const ReplayRow& end = open.out.back();
   ReplayRow& row = open.out[open.front++];
   row.reward = static_cast<float>(sum);
-  row.discount = terminal ? 0.0f : static_cast<float>(discount);
+  row.discount =
+      terminal || options_.fault == RowFault::kNoBootstrap ? 0.0f : static_cast<float>(discount);
   row.bootstrap_bar = options_.stale_bootstrap ? end.bar : end.bar + 1;
   std::copy(std::begin(end.next_portfolio), std::end(end.next_portfolio), row.bootstrap_portfolio);
 }

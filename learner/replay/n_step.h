@@ -10,6 +10,16 @@
 
 namespace vixen::learner {
 
+// Planted faults: what the test-bed must notice.
+enum class RowFault : uint8_t {
+  kNone,
+  kWrongAction,     // the next allowed action is learned from
+  kNoBootstrap,     // every row is taken for terminal
+  kLookahead,       // s shows the bar after its own
+  kBlindPortfolio,  // neither s nor the bootstrap state shows the portfolio
+  kLateReward,      // a row has the reward of the step before it
+};
+
 struct NStepOptions {
   uint32_t n = 1;  // longest window
   double gamma = 0.99;
@@ -17,7 +27,8 @@ struct NStepOptions {
   bool carry_over = false;       // windows span consecutive launches
   double reward_scale = 1.0;     // other than 1 only as a planted fault
   bool stale_bootstrap = false;  // planted fault: features of the bar before the bootstrap state's
-  uint64_t bars = 0;             // of the dataset
+  RowFault fault = RowFault::kNone;
+  uint64_t bars = 0;                                                  // of the dataset
   uint64_t allowed_actions = (uint64_t{1} << kernels::kActions) - 1;  // bit a: action a may occur
 };
 
@@ -71,6 +82,8 @@ class NStepBuilder {
   };
 
   void AddStep(const LaunchRows& rows, size_t index, OpenWindows& open) const;
+  // Puts the planted fault into the newest row.
+  void Spoil(const LaunchRows& rows, size_t index, ReplayRow& row) const;
   // Closes the oldest window; it ends with the last row.
   void CloseFront(bool terminal, OpenWindows& open) const;
   void CloseAll(bool terminal, OpenWindows& open) const;

@@ -17,10 +17,12 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 Replay::Replay(ReplayOptions options)
     : options_(options), sums_(options.capacity), least_(options.capacity), random_(options.seed) {
   rows_.resize(options_.capacity);
+  if (options_.start_at_max) most_.emplace(options_.capacity);
 }
 
-uint64_t Replay::BytesOf(uint64_t capacity) {
-  return capacity * sizeof(ReplayRow) + 2 * 2 * sizeof(double) * std::bit_ceil(capacity);
+uint64_t Replay::BytesOf(uint64_t capacity, bool start_at_max) {
+  const uint64_t trees = start_at_max ? 3 : 2;
+  return capacity * sizeof(ReplayRow) + trees * 2 * sizeof(double) * std::bit_ceil(capacity);
 }
 
 double Replay::LeafOf(double td) {
@@ -47,6 +49,7 @@ void Replay::Insert(std::span<const ReplayRow> rows) {
     inserted_ += rows.size() - options_.capacity;
     rows = rows.last(options_.capacity);
   }
+  const double largest = most_.has_value() && most_->root() > 0.0 ? most_->root() : 1.0;
   while (!rows.empty()) {
     const size_t slot = inserted_ % options_.capacity;
     const size_t count = std::min<size_t>(rows.size(), options_.capacity - slot);
@@ -56,8 +59,9 @@ void Replay::Insert(std::span<const ReplayRow> rows) {
     for (size_t i = 0; i < count; ++i) {
       double leaf = LeafOf(rows[i].td);
       if (leaf < 0.0) leaf = total() > 0.0 ? total() / static_cast<double>(size()) : 1.0;
-      leaves_[i] = leaf;
+      leaves_[i] = most_.has_value() ? largest : leaf;
     }
+    if (most_.has_value()) most_->SetRange(slot, leaves_);
     sums_.SetRange(slot, leaves_);
     for (double& leaf : leaves_) {
       if (leaf == 0.0) leaf = kInfinity;
@@ -93,6 +97,7 @@ absl::Status Replay::Restore(const ReplayCut& cut) {
   for (size_t i = 0; i < rows; ++i) rows_[i] = cut.rows.Row(i);
   leaves_.assign(cut.leaves.begin(), cut.leaves.begin() + static_cast<ptrdiff_t>(rows));
   sums_.SetRange(0, leaves_);
+  if (most_.has_value()) most_->SetRange(0, leaves_);
   std::replace(leaves_.begin(), leaves_.end(), 0.0, kInfinity);
   least_.SetRange(0, leaves_);
   inserted_ = cut.inserted;
@@ -154,6 +159,7 @@ PriorityUpdates Replay::Update(std::span<const uint32_t> slot, std::span<const u
     const double leaf = LeafOf(td[i]);
     if (leaf < 0.0) continue;
     sums_.Set(slot[i], leaf);
+    if (most_.has_value()) most_->Set(slot[i], leaf);
     least_.Set(slot[i], leaf > 0.0 ? leaf : kInfinity);
     ++counts.applied;
   }

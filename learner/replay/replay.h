@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -21,6 +22,7 @@ struct ReplayOptions {
   double beta_start = 0.4;
   double beta_end = 1.0;
   uint64_t beta_updates = 100'000;
+  bool start_at_max = false;  // new rows get the largest leaf that a row has now; else their td's
   uint64_t seed = 1;
 };
 
@@ -65,7 +67,7 @@ class Replay {
   explicit Replay(ReplayOptions options);
 
   // Bytes that a replay of `capacity` rows takes.
-  static uint64_t BytesOf(uint64_t capacity);
+  static uint64_t BytesOf(uint64_t capacity, bool start_at_max = false);
 
   uint64_t size() const { return inserted_ < options_.capacity ? inserted_ : options_.capacity; }
   uint64_t capacity() const { return options_.capacity; }
@@ -73,7 +75,8 @@ class Replay {
   uint64_t inserted() const { return inserted_; }
 
   // The oldest rows make room. A row whose td is refused as a priority starts with the mean leaf,
-  // or 1 in an empty replay. O(rows).
+  // or 1 in an empty replay. With start_at_max each starts with the largest leaf that a live row
+  // has when the call comes, or 1. O(rows).
   void Insert(std::span<const ReplayRow> rows);
 
   // β for the given number of updates, linear from beta_start to beta_end.
@@ -111,7 +114,8 @@ class Replay {
   const ReplayOptions options_;
   std::vector<ReplayRow> rows_;
   SumTree sums_;
-  MinTree least_;  // of the positive leaves
+  MinTree least_;                // of the positive leaves
+  std::optional<MaxTree> most_;  // only with start_at_max
   uint64_t inserted_ = 0;
   SplitMix64 random_;
   PriorityRejects rejects_;

@@ -64,6 +64,15 @@ class MinTree : public SegmentTree<Least> {
   explicit MinTree(size_t leaves) : SegmentTree(leaves, std::numeric_limits<double>::infinity()) {}
 };
 
+struct Most {
+  double operator()(double a, double b) const { return a > b ? a : b; }
+};
+
+class MaxTree : public SegmentTree<Most> {
+ public:
+  explicit MaxTree(size_t leaves) : SegmentTree(leaves, 0.0) {}
+};
+
 class SumTree : public SegmentTree<Sum> {
  public:
   explicit SumTree(size_t leaves) : SegmentTree(leaves, 0.0) {}

@@ -10,6 +10,7 @@
 #include <cmath>
 
 #include "base/status_macros.h"
+#include "learner/parallel/ranks.h"
 
 namespace vixen::learner {
 namespace {

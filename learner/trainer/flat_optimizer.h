@@ -8,9 +8,10 @@
 #include <span>
 
 #include "absl/status/status.h"
-#include "learner/parallel/ranks.h"
 
 namespace vixen::learner {
+
+class Ranks;
 
 struct OptimizerOptions {
   double learning_rate = 5e-4;

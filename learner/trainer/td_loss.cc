@@ -7,7 +7,7 @@
 namespace vixen::learner {
 
 UpdateStatistics ComputeTdLoss(const TdLossInput& input, std::span<float> gradient,
-                               std::span<float> abs_td) {
+                               std::span<float> abs_td, std::span<float> taken_q) {
   UpdateStatistics statistics;
   const uint32_t n = input.actions;
   const double rows = input.rows;
@@ -36,11 +36,14 @@ UpdateStatistics ComputeTdLoss(const TdLossInput& input, std::span<float> gradie
     statistics.loss +=
         weight * (size <= limit ? 0.5 * delta * delta : limit * (size - 0.5 * limit));
     statistics.mean_abs_td += size;
+    if (size > limit) ++statistics.clipped_rows;
+    if (!taken_q.empty()) taken_q[i] = q[taken];
     gradient[size_t{i} * n + taken] = static_cast<float>(weight * clamped / rows);
     abs_td[i] = static_cast<float>(size);
   }
   statistics.loss /= rows;
   statistics.mean_abs_td /= rows;
+  statistics.clipped_rows /= rows;
   statistics.mean_q = q_sum / (rows * n);
   statistics.max_q = q_max;
   return statistics;

@@ -14,6 +14,7 @@ struct UpdateStatistics {
   double mean_q = 0;  // over rows and allowed actions
   double max_q = 0;
   double gradient_norm = 0;  // before clipping
+  double clipped_rows = 0;   // share of rows whose |δ| is beyond the Huber limit
 };
 
 // The double-DQN target and the gradient of the loss by Q, over the n allowed actions only
@@ -32,8 +33,9 @@ struct TdLossInput {
   double huber_delta = 1.0;
 };
 
-// Fills `gradient` [B, n] and `abs_td` [B]; the statistics lack only the gradient's norm. O(B·n).
+// Fills `gradient` [B, n], `abs_td` [B] and, where it is not empty, `taken_q` [B] with Q of the
+// taken action; the statistics lack only the gradient's norm. O(B·n).
 UpdateStatistics ComputeTdLoss(const TdLossInput& input, std::span<float> gradient,
-                               std::span<float> abs_td);
+                               std::span<float> abs_td, std::span<float> taken_q = {});
 
 }  // namespace vixen::learner

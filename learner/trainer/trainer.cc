@@ -53,7 +53,8 @@ struct Trainer::State {
         target_pass(o.architecture, o.batch_size, ActionCount(), device),
         q_gradient(size_t{o.batch_size} * o.actions.size()),
         column(o.batch_size),
-        abs_td(o.batch_size) {
+        abs_td(o.batch_size),
+        taken_q(o.batch_size) {
     states_host =
         at::from_blob(batch.states.data(), {2 * int64_t{o.batch_size}, batch.state}, at::kFloat);
     q_gradient_host =
@@ -79,7 +80,7 @@ struct Trainer::State {
   DuelingActivations online_pass, target_pass;
   std::vector<float> q_gradient;  // [B, n]
   std::vector<uint32_t> column;   // [B] of the taken action among the allowed
-  std::vector<float> abs_td;
+  std::vector<float> abs_td, taken_q;
   std::array<uint32_t, kernels::kActions> column_of;
   at::Tensor states_host, q_gradient_host;  // views of the vectors
   uint64_t updates = 0;
@@ -102,7 +103,7 @@ UpdateStatistics Trainer::State::Loss(const at::Tensor& online_q, const at::Tens
                         .discount = batch.discount,
                         .weight = batch.weight,
                         .huber_delta = options.huber_delta},
-                       q_gradient, abs_td);
+                       q_gradient, abs_td, taken_q);
 }
 
 absl::Status Trainer::State::Share(UpdateStatistics& statistics) {
@@ -161,6 +162,7 @@ absl::StatusOr<std::unique_ptr<Trainer>> Trainer::Create(const TrainerOptions& o
 
 Minibatch& Trainer::minibatch() { return state_->batch; }
 std::span<const float> Trainer::abs_td() const { return state_->abs_td; }
+std::span<const float> Trainer::taken_q() const { return state_->taken_q; }
 uint64_t Trainer::updates() const { return state_->updates; }
 
 absl::StatusOr<UpdateStatistics> Trainer::Update() {

@@ -56,6 +56,8 @@ class Trainer {
   // comes back with the weights as before.
   absl::StatusOr<UpdateStatistics> Update();
   std::span<const float> abs_td() const;
+  // Q of the taken actions of its rows, before the update.
+  std::span<const float> taken_q() const;
 
   // Copies of what is trained: kOnline or kTarget.
   kernels::Parameters Export(kernels::WeightsKind kind) const;

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The whole loop through the real processes on a market whose optimum is known."""
 import json
+import math
 import pathlib
 import statistics
+import struct
 import tempfile
 import unittest
 
@@ -86,6 +88,26 @@ class Loop(unittest.TestCase):
         learner.wait_for(lambda: read_log(log)[-1]["updates"] > before + 200, "200 updates more")
         self.assertEqual(learner.terminate(), 0, learner.log.read_text())
         self.assertEqual(again.terminate(), 0, again.log.read_text())
+
+    def test_a_loss_that_is_no_number_stops_the_learner_and_keeps_batch_and_weights(self):
+        actor, port, _ = self.start_actor()
+        learner = self.start_learner(port, "--plant_nan_update", 300)
+        self.assertEqual(learner.wait(), 1, learner.log.read_text())
+        out = self.path / "out"
+        self.assertRegex(learner.log.read_text(),
+                         r"loss nan at update 300 is not finite; .*its batch is in .*failed-batch.safetensors")
+        batch = (out / "failed-batch.safetensors").read_bytes()
+        length = 8 + int.from_bytes(batch[:8], "little")
+        header = json.loads(batch[8:length])
+        self.assertEqual(header["__metadata__"]["update"], "300")
+        first, last = header["reward"]["data_offsets"]
+        rewards = struct.unpack(f"<{(last - first) // 4}f", batch[length + first:length + last])
+        self.assertEqual([math.isnan(reward) for reward in rewards], [True] + (len(rewards) - 1) * [False])
+        # The weights before it are on disk, and those pushed last still serve.
+        self.assertEqual(read_log(out / "training.jsonl")[-1]["updates"], 299)
+        vixen("inspect", out / "weights.safetensors")
+        vixen("collect", "--actor", f"127.0.0.1:{port}", "--launches", 1)
+        self.assertEqual(actor.terminate(), 0)
 
     def test_another_dataset_is_refused_before_the_first_batch(self):
         _, port, _ = self.start_actor()

@@ -52,6 +52,47 @@ TEST(TrainingLog, WritesOneObjectALineAndAppendsOnResume) {
   std::remove(path.c_str());
 }
 
+TEST(TrainingLog, TellsDistributionsAndShares) {
+  const std::string path = LogPath();
+  LogWindow window = WindowOfTwoUpdates();
+  for (int i = 0; i <= 100; ++i) {
+    window.abs_td.push_back(static_cast<float>(100 - i));
+    window.taken_q.push_back(static_cast<float>(i));
+    window.age_versions.push_back(2.0 * i);
+    window.age_seconds.push_back(0.5);
+  }
+  window.samples = 256;
+  window.effective_samples = 1.5;
+  window.clipped_rows = 0.5;
+  window.actions[1] = 30;
+  window.actions[37] = 10;
+  window.launches.exposure_class[0] = 75;
+  window.launches.exposure_class[4] = 25;
+  window.launches.term_sum_squares[0] = 25 + 300;  // variance 3 about the mean 0.5
+  window.launches.term_sum_squares[2] = 100;       // variance 1
+  TrainingLog log;
+  ASSERT_TRUE(log.Open(path, false).ok());
+  ASSERT_TRUE(log.Write({.learners_needed = 2.5}, window, 2.0).ok());
+  std::ifstream file(path);
+  std::string line;
+  ASSERT_TRUE(std::getline(file, line));
+  const nlohmann::json object = nlohmann::json::parse(line);
+  EXPECT_EQ(object.at("td").at("p50"), 50.0);
+  EXPECT_EQ(object.at("td").at("max"), 100.0);
+  EXPECT_EQ(object.at("q_taken").at("p90"), 90.0);
+  EXPECT_EQ(object.at("sampled_age_versions").at("p99"), 198.0);
+  EXPECT_EQ(object.at("sampled_age_seconds").at("p10"), 0.5);
+  EXPECT_EQ(object.at("effective_sample_share"), 0.75);
+  EXPECT_EQ(object.at("clipped_share"), 0.25);
+  EXPECT_EQ(object.at("samples_per_second"), 128.0);
+  EXPECT_EQ(object.at("learners_needed"), 2.5);
+  EXPECT_EQ(object.at("action_share").dump(), R"({"1":0.75,"37":0.25})");
+  EXPECT_EQ(object.at("exposure_share").dump(), "[0.75,0.0,0.0,0.0,0.25]");
+  EXPECT_NEAR(object.at("reward_variance_share").at("pnl").get<double>(), 0.75, 1e-12);
+  EXPECT_NEAR(object.at("reward_variance_share").at("risk").get<double>(), 0.25, 1e-12);
+  std::remove(path.c_str());
+}
+
 TEST(TrainingLog, LeavesNullWhatTheWindowDoesNotKnow) {
   const std::string path = LogPath();
   TrainingLog log;
@@ -63,6 +104,10 @@ TEST(TrainingLog, LeavesNullWhatTheWindowDoesNotKnow) {
   const nlohmann::json object = nlohmann::json::parse(line);
   EXPECT_TRUE(object.at("loss").is_null());
   EXPECT_TRUE(object.at("reward_mean").at("pnl").is_null());
+  EXPECT_TRUE(object.at("td").is_null());
+  EXPECT_TRUE(object.at("learners_needed").is_null());
+  EXPECT_TRUE(object.at("exposure_share").at(0).is_null());
+  EXPECT_TRUE(object.at("reward_variance_share").at("pnl").is_null());
   std::remove(path.c_str());
 }
 

@@ -272,6 +272,39 @@ TEST(NStep, AgreesWithEnumerationAcrossLaunches) {
   CheckAgainstReference(64, 4, true, 0.0);
 }
 
+TEST(NStep, PutsEachPlantedFaultIntoTheRowsAndNoOther) {
+  Launch launch(1, 2);
+  launch.action = {1, 37};
+  launch.reward = {3, 5};
+  launch.portfolio = {1, 2, 3, 4, 5, 6};
+  NStepOptions options{.gamma = 0.5, .bars = kBars};
+  options.allowed_actions = (uint64_t{1} << 1) | (uint64_t{1} << 37);
+  const auto rows_with = [&](RowFault fault) {
+    NStepOptions with = options;
+    with.fault = fault;
+    return AddOne(with, launch);
+  };
+  const std::vector<ReplayRow> sound = rows_with(RowFault::kNone);
+  for (const RowFault fault : {RowFault::kWrongAction, RowFault::kNoBootstrap, RowFault::kLookahead,
+                               RowFault::kBlindPortfolio, RowFault::kLateReward}) {
+    const std::vector<ReplayRow> rows = rows_with(fault);
+    ASSERT_EQ(rows.size(), 2u);
+    for (size_t i = 0; i < 2; ++i) {
+      const bool blind = fault == RowFault::kBlindPortfolio;
+      EXPECT_EQ(rows[i].action,
+                fault == RowFault::kWrongAction ? sound[1 - i].action : sound[i].action);
+      EXPECT_EQ(rows[i].discount, fault == RowFault::kNoBootstrap ? 0.0f : 0.5f);
+      EXPECT_EQ(rows[i].bar, sound[i].bar + (fault == RowFault::kLookahead ? 1 : 0));
+      EXPECT_EQ(rows[i].portfolio[1], blind ? 0.0f : sound[i].portfolio[1]);
+      EXPECT_EQ(rows[i].bootstrap_portfolio[0], blind ? 0.0f : sound[i].bootstrap_portfolio[0]);
+      EXPECT_EQ(rows[i].reward, fault != RowFault::kLateReward ? sound[i].reward
+                                : i == 0                       ? 0.0f
+                                                               : sound[0].reward);
+    }
+    EXPECT_EQ(rows[0].bootstrap_bar, fault == RowFault::kLookahead ? 2u : 1u);
+  }
+}
+
 TEST(NStep, GoesOnFromACutWithItsOpenWindows) {
   const NStepOptions options{.n = 4, .gamma = 0.9, .carry_over = true, .bars = kBars};
   std::mt19937_64 random(9);

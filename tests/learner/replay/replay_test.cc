@@ -163,6 +163,40 @@ TEST(Replay, CountsRefusedInitialPrioritiesAndStartsAtTheMean) {
   EXPECT_EQ(replay.leaf(0), 2.0);
 }
 
+TEST(Replay, StartsAtTheLargestPriorityOfALiveRowWhenAskedTo) {
+  Replay replay({.capacity = 4, .alpha = 1, .epsilon = 0, .start_at_max = true, .seed = 7});
+  replay.Insert(RowsWithTd({9}));
+  EXPECT_EQ(replay.leaf(0), 1.0);  // nothing to compare with
+  Sample sample;
+  replay.Draw(1, 0.4, sample);
+  replay.Update(sample.slot, sample.generation, std::vector<float>{1000});
+  replay.Insert(RowsWithTd({0.5f, kNan, 2}));
+  for (uint32_t slot : {1u, 2u, 3u}) EXPECT_EQ(replay.leaf(slot), 1000.0);
+  // The outlier and those that started at it are evicted or updated: nothing remembers it.
+  replay.Insert(RowsWithTd({1}));
+  EXPECT_EQ(replay.leaf(0), 1000.0);
+  replay.Update(std::vector<uint32_t>{0, 1, 2, 3}, std::vector<uint64_t>{4, 1, 2, 3},
+                std::vector<float>{3, 1, 1, 1});
+  replay.Insert(RowsWithTd({7}));
+  EXPECT_EQ(replay.leaf(1), 3.0);
+  ReplayCut cut;
+  replay.Save(cut);
+  Replay again({.capacity = 4, .alpha = 1, .epsilon = 0, .start_at_max = true});
+  ASSERT_TRUE(again.Restore(cut).ok());
+  again.Insert(RowsWithTd({7}));
+  EXPECT_EQ(again.leaf(2), 3.0);
+}
+
+TEST(Replay, WeighsByTheLeastShareOfAllReplaysThatTrainTogether) {
+  Replay replay = MakeReplay({1, 1, 2}, 1, 0);
+  EXPECT_DOUBLE_EQ(replay.LeastShare(), 0.25);
+  Sample sample;
+  replay.Draw(64, 1.0, sample, /*least_share=*/0.125);
+  for (size_t i = 0; i < sample.slot.size(); ++i) {
+    EXPECT_FLOAT_EQ(sample.weight[i], sample.slot[i] == 2 ? 0.25f : 0.5f);
+  }
+}
+
 TEST(Replay, AnnealsBetaLinearly) {
   const Replay replay({.capacity = 16, .beta_start = 0.4, .beta_end = 1.0, .beta_updates = 100});
   EXPECT_DOUBLE_EQ(replay.BetaAt(0), 0.4);

@@ -66,6 +66,28 @@ TEST(TdLoss, IsQuadraticInsideTheHuberLimitAndWeighsByImportance) {
   EXPECT_EQ(row.gradient[1], -0.5f);
 }
 
+TEST(TdLoss, GivesTheTakenActionsValueAndTheShareBeyondTheHuberLimit) {
+  Row row;
+  std::vector<float> taken(1);
+  const auto run = [&] {
+    return ComputeTdLoss({.rows = 1,
+                          .actions = 3,
+                          .q = row.q,
+                          .choose = row.choose,
+                          .next = row.next,
+                          .action = row.action,
+                          .reward = row.reward,
+                          .discount = row.discount,
+                          .weight = row.weight,
+                          .huber_delta = row.huber_delta},
+                         row.gradient, row.td, taken);
+  };
+  EXPECT_EQ(run().clipped_rows, 1.0);  // |td| 2 beyond 1
+  EXPECT_EQ(taken[0], 5.0f);
+  row.huber_delta = 2;
+  EXPECT_EQ(run().clipped_rows, 0.0);
+}
+
 TEST(TdLoss, LetsNotANumberThrough) {
   Row row;
   row.q[1] = std::numeric_limits<float>::quiet_NaN();
