@@ -66,7 +66,7 @@ mkdir "$work/context"
 (cd "$VIXEN_ROOT" && git ls-files -z | tar -c --null -T - | tar -x -C "$work/context")
 ccache=$(CCACHE_DIR="${CCACHE_DIR:-}" ccache -k cache_dir 2>/dev/null || echo "$store/ccache")
 mkdir -p "$ccache"
-mounts=(-v "$ccache:/root/.cache/ccache:rw" -v /etc/ssl/certs:/etc/ssl/certs:ro)
+mounts=(-v "$ccache:/ccache:rw" -v /etc/ssl/certs:/etc/ssl/certs:ro)
 [ ! -f /etc/pip.conf ] || mounts+=(-v /etc/pip.conf:/etc/pip.conf:ro)
 revision=$(git -C "$VIXEN_ROOT" rev-parse --short HEAD)
 for target in actor learner tool; do
