@@ -11,7 +11,7 @@
 
 int main(int argc, char** argv) {
   CLI::App app("an actor whose rows are ready", "ready_sender");
-  vixen::bench::SenderActor actor{.episodes = 128, .steps = 500, .chunk_bytes = 1 << 20};
+  vixen::bench::SenderActor actor{.episodes = 128, .steps = 500, .chunk_bytes = 2 << 20};
   app.add_option("--episodes", actor.episodes, "slots of a batch");
   app.add_option("--steps", actor.steps, "steps of a batch");
   app.add_option("--chunk_bytes", actor.chunk_bytes, "of a chunk");

@@ -17,7 +17,7 @@ struct StreamBenchOptions {
     uint32_t steps;
   };
   std::vector<Shape> shapes = {{128, 500}, {1024, 256}};
-  std::vector<uint64_t> chunk_bytes = {1 << 20};
+  std::vector<uint64_t> chunk_bytes = {2 << 20};
   double seconds = 2;  // of each measurement
   int rounds = 3;      // the kinds take turns
   // With certificates (scripts/dev-certs.sh) the stream is measured under mTLS as well.
