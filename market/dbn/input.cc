@@ -26,8 +26,10 @@ constexpr uint64_t kUnfoldingFrom = 64 << 20;
 
 std::string HexOf(const uint8_t* bytes, size_t size) {
   std::string text;
-  for (size_t i = 0; i < size; ++i)
-    absl::StrAppendFormat(&text, i == 0 ? "%02X" : " %02X", bytes[i]);
+  for (size_t i = 0; i < size; ++i) {
+    if (i > 0) text += ' ';
+    absl::StrAppendFormat(&text, "%02X", bytes[i]);
+  }
   return text;
 }
 
