@@ -33,7 +33,7 @@ TEST_F(LimitsTest, MetadataThatIsTooLarge) {
   v1::GetInfoResponse response;
   const grpc::Status status = v1::Actor::NewStub(channel)->GetInfo(&context, {}, &response);
   EXPECT_EQ(status.error_code(), StatusCode::RESOURCE_EXHAUSTED) << status.error_message();
-  // Where the headers came in several reads gRPC closes that client's connection too.
+  // On a loaded machine gRPC closed that client's connection in one run of ten, so ask by another.
   EXPECT_TRUE(InfoOf(Connect()).run_id() == actor->run_id()) << "the actor goes on";
 }
 
