@@ -5,6 +5,7 @@
 #include <spdlog/spdlog.h>
 
 #include <cstdlib>
+#include <iostream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -180,6 +181,7 @@ absl::Status RunLearner(const v1::LearnerConfig& given, StopFlag& stop) {
       const std::optional<RankOptions> rank,
       RankOptionsOf(config, [](const char* name) -> const char* { return std::getenv(name); }));
   if (rank.has_value()) SetApart(*rank, config);
+  std::cout << config::EffectiveText(config) << std::flush;
   VIXEN_ASSIGN_OR_RETURN(const std::string device,
                          SetUpDevice(config.device(), TorchThreads(config)));
   RunBook book(config.policy(), config.group());
@@ -188,9 +190,9 @@ absl::Status RunLearner(const v1::LearnerConfig& given, StopFlag& stop) {
                          Listen(config, device, book, metrics));
   absl::StatusOr<std::unique_ptr<Ranks>> ranks = MeetRanks(rank, stop);
   if (!ranks.ok()) return stop.stopped() ? absl::OkStatus() : ranks.status();
-  const absl::Status status = config.offline().empty()
-                                  ? RunOnline(config, device, ranks->get(), book, metrics, stop)
-                                  : RunOffline(config, device, ranks->get(), book, metrics, stop);
+  absl::Status status = config.offline().empty()
+                            ? RunOnline(config, device, ranks->get(), book, metrics, stop)
+                            : RunOffline(config, device, ranks->get(), book, metrics, stop);
   LogSheets(book);
   return status;
 }

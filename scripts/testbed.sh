@@ -3,30 +3,36 @@
 # Does it learn? Trains on synthetic markets whose best policy is known, with the real actor and learner,
 # and compares the share of the optimum that the greedy policy earns with the bars of docs/testbed.md.
 #   testbed.sh [--beds b0,b1,b2,b5] [--seeds 1,2,3] [--preset release] [--alpha 0] [--out out/testbed]
-#              [--learner "--flag value …"] [--plant FAULT]
-# Beds: b0 … b5; b2_cheap is b2 with c = 0.1, b2_long and b4_long are b2 and b4 with a longer budget. Faults:
+#              [--learner "--flag value …"] [--network "--hidden1 64 …"] [--jobs 1] [--plant FAULT]
+# Beds: b0 … b5; b2_cheap is b2 with c = 0.1, b2_long, b4_long and b5_long have a longer budget. --jobs: how many
+# beds and seeds are trained side by side, each by an actor and a learner of one thread. Faults:
 # nstep_uncut, frozen_target, stale_bootstrap, wrong_action, no_bootstrap, lookahead, blind_portfolio,
 # late_reward, ascent; `--plant all` tries each.
 # Exit 0: every bed passes. With --plant a fault is put into the learner, and exit 0 means that every bed
 # failed its bar: that proves that the bars bite.
 source "$(dirname "$0")/common.sh"
-beds='' seeds=1,2,3 preset=release plant='' alpha=0 learner='' out="$VIXEN_ROOT/out/testbed"
+beds='' seeds=1,2,3 preset=release plant='' alpha=0 learner='' jobs=1 out="$VIXEN_ROOT/out/testbed"
+# The smallest heads: the bars were set with a network that has no hidden layer there.
+network='--hidden1 64 --hidden2 64 --value_hidden 16 --advantage_hidden 16'
 while [ $# -gt 0 ]; do
   case "$1" in
-    --beds|--seeds|--preset|--plant|--alpha|--learner|--out)
+    --beds|--seeds|--preset|--plant|--alpha|--learner|--network|--jobs|--out)
       [ $# -ge 2 ] || die "$1 needs a value"
       printf -v "${1#--}" %s "$2"; shift 2 ;;
-    *) die "unknown option $1; there are --beds, --seeds, --preset, --plant, --alpha, --learner, --out" ;;
+    *) die "unknown option $1; there are --beds, --seeds, --preset, --plant, --alpha, --learner, --network, --jobs, --out" ;;
   esac
 done
 faults=(nstep_uncut frozen_target stale_bootstrap wrong_action no_bootstrap lookahead blind_portfolio late_reward ascent)
 if [ "$plant" = all ]; then
   for fault in "${faults[@]}"; do
-    "$0" --plant "$fault" --beds "${beds:-b2}" --seeds "$seeds" --preset "$preset" --alpha "$alpha" --out "$out"
+    "$0" --plant "$fault" --beds "${beds:-b2}" --seeds "$seeds" --preset "$preset" --alpha "$alpha" \
+      --learner "$learner" --network "$network" --jobs "$jobs" --out "$out"
   done
   exit
 fi
+[[ "$jobs" =~ ^[1-9][0-9]*$ ]] || die "--jobs $jobs: a number from 1"
 read -ra given <<<"$learner"
+read -ra widths <<<"$network"
 case "$plant" in
   '') beds="${beds:-b0,b1,b2,b5}" fault=() ;;
   nstep_uncut) beds="${beds:-b2}" fault=(--plant_nstep_uncut --n_step 8) ;;
@@ -54,7 +60,8 @@ bars_of() {
     b3) echo 20000 0.95 0.94 2 ;;
     b4) echo 100000 0.85 0.75 2 ;;
     b5) echo 100000 0.85 0.75 0.13 ;;
-    *) die "--beds: no bar for '$1'; there are b0, b1, b2, b2_cheap, b2_long, b3, b4, b4_long, b5" ;;
+    b5_long) echo 200000 0.90 0.85 0.13 ;;
+    *) die "--beds: no bar for '$1'; there are b0, b1, b2, b2_cheap, b2_long, b3, b4, b4_long, b5, b5_long" ;;
   esac
 }
 # The market of a bed, as vixen synth and vixen score know it.
@@ -76,9 +83,6 @@ stop_actor() {
 }
 trap 'stop_actor || true' EXIT
 
-# The smallest heads: the bars were set with a network that has no hidden layer there.
-network=(--hidden1 64 --hidden2 64 --value_hidden 16 --advantage_hidden 16)
-
 # train BED SEED TRANSITIONS FOLDER: leaves FOLDER/weights.safetensors.
 train() {
   local bed=$1 seed=$2 transitions=$3 folder=$4
@@ -87,9 +91,9 @@ train() {
   read -ra market < <(market_of "$bed")
   "$bin/vixen" synth "${market[@]}" --out "$folder/bed.safetensors" --seed "$seed" --bars $((10 * transitions)) \
     >"$folder/actor.textproto"
-  "$bin/vixen-actor" --config "$folder/actor.textproto" --dataset "$folder/bed.safetensors" --executor cpu \
+  "$bin/vixen-actor" --config "$folder/actor.textproto" --dataset "$folder/bed.safetensors" --executor cpu --threads 1 \
     --listen 127.0.0.1:0 --metrics_listen 127.0.0.1:0 --port_file "$folder/ports" \
-    --seed "$seed" "${network[@]}" >"$folder/actor.log" 2>&1 &
+    --seed "$seed" "${widths[@]}" >"$folder/actor.log" 2>&1 &
   actor=$!
   for _ in $(seq 300); do
     [ -s "$folder/ports" ] && break
@@ -99,7 +103,7 @@ train() {
   [ -s "$folder/ports" ] || die "the actor did not come up within 30 s; see $folder/actor.log"
   timeout --signal=TERM 1800 "$bin/vixen-learner" --actor "127.0.0.1:$(head -n 1 "$folder/ports")" \
     --dataset "$folder/bed.safetensors" --out "$folder" --device cpu --metrics_listen 127.0.0.1:0 \
-    --max_transitions "$transitions" --train_seed "$seed" --torch_threads 1 "${network[@]}" \
+    --max_transitions "$transitions" --train_seed "$seed" --torch_threads 1 "${widths[@]}" \
     --batch_size 128 --samples_per_insert 32 --learning_rate 5e-4 --adam_epsilon 1e-5 \
     --target_sync polyak --polyak_tau 0.005 --huber_delta 1 --max_gradient_norm 10 \
     --capacity 200000 --alpha "$alpha" --min_size 1000 \
@@ -117,6 +121,27 @@ median_of() {
 }
 holds() { awk "BEGIN { exit !($1) }"; }
 
+# run_seed BED SEED: trains and scores in FOLDER, and leaves the seconds of the training there.
+run_seed() {
+  local bed=$1 seed=$2 folder transitions started market
+  trap 'stop_actor || true' EXIT
+  folder="$out/${plant:-healthy}/$bed-$seed"
+  read -r transitions _ < <(bars_of "$bed")
+  started=$SECONDS
+  train "$bed" "$seed" "$transitions" "$folder"
+  echo $((SECONDS - started)) >"$folder/seconds"
+  read -ra market < <(market_of "$bed")
+  "$bin/vixen" score "${market[@]}" --weights "$folder/weights.safetensors" --json >"$folder/score.json"
+}
+
+for bed in "${bed_list[@]}"; do
+  for seed in "${seed_list[@]}"; do
+    while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n || { wait; exit 1; }; done
+    (run_seed "$bed" "$seed") &
+  done
+done
+while [ -n "$(jobs -rp)" ]; do wait -n || { wait; exit 1; }; done
+
 failed=0 passed=0
 printf '%-8s %8s  %-7s %-5s  %-7s %-5s  %-8s %-5s  %-7s  %s\n' \
   bed rows median bar least bar turnover bar verdict 'seed: score (seconds)'
@@ -125,15 +150,12 @@ for bed in "${bed_list[@]}"; do
   scores=() turnovers=() details=()
   for seed in "${seed_list[@]}"; do
     folder="$out/${plant:-healthy}/$bed-$seed"
-    started=$SECONDS
-    train "$bed" "$seed" "$transitions" "$folder"
-    seconds=$((SECONDS - started))
-    "$bin/vixen" score "${market[@]}" --weights "$folder/weights.safetensors" --json >"$folder/score.json"
+    [ -s "$folder/score.json" ] || die "$bed, seed $seed, left no score; see $folder"
     score=$(number score "$folder/score.json")
     # The first turnover of the object is the policy's own ("agent" sorts before "optimal").
     turnovers+=("$(number turnover "$folder/score.json")")
     scores+=("$score")
-    details+=("$(printf '%s: %.3f (%d)' "$seed" "$score" "$seconds")")
+    details+=("$(printf '%s: %.3f (%d)' "$seed" "$score" "$(cat "$folder/seconds")")")
   done
   median=$(median_of "${scores[@]}") least=$(printf '%s\n' "${scores[@]}" | sort -g | head -n 1)
   turnover=$(median_of "${turnovers[@]}")

@@ -50,7 +50,7 @@ def rate(binaries, folder, data, world, options):
          "--batch_size", str(options.batch_size), "--torch_threads", "1", "--samples_per_insert", "100000",
          "--checkpoint_seconds", "0", "--max_seconds", str(options.seconds)],
         env={**os.environ, "RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(world), "MASTER_ADDR": "127.0.0.1",
-             "MASTER_PORT": str(port)}, stderr=subprocess.DEVNULL) for rank in range(world)]
+             "MASTER_PORT": str(port)}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for rank in range(world)]
     for rank in ranks:
         if rank.wait() != 0:
             raise SystemExit(f"a rank of {world} failed")

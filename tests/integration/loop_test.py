@@ -5,10 +5,11 @@ import math
 import pathlib
 import statistics
 import struct
+import subprocess
 import tempfile
 import unittest
 
-from processes import SOURCE, Process, read_log, vixen
+from processes import BIN, SOURCE, Process, read_log, vixen, wait_for
 
 # Settings of the test-bed (docs/testbed.md): three positions at the market, short launches, no shaping.
 BED = ["--episodes", 64, "--steps", 4, "--carry_over", "--max_episode_steps", 500, "--actions", "1,19,37",
@@ -129,6 +130,22 @@ class Loop(unittest.TestCase):
         train_rows = json.loads(vixen("inspect", daily, "--json").stdout)["train_rows"]
         self.assertGreater(train_rows, 1000)
         self.assertEqual(info["dataset"]["range"], f"0:{train_rows}")
+
+    def test_the_learner_prints_the_configuration_that_it_runs_with(self):
+        printed = self.path / "printed.textproto"
+        with open(printed, "wb") as out:
+            learner = subprocess.Popen([BIN / "vixen-learner", "--actor", "127.0.0.1:9", "--consumer", "me", "--batch_size", "77",
+                                        "--cache", self.path / "cache", "--metrics_listen", "", "--device", "cpu", *map(str, NETWORK)],
+                                       stdout=out, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
+        self.addCleanup(learner.kill)
+        wait_for(lambda: printed.read_text().rstrip().endswith("}"), "the whole configuration")
+        learner.terminate()
+        self.assertEqual(learner.wait(40), 0)
+        text = printed.read_text()
+        for setting in ('actor: ["127.0.0.1:9"]', 'consumer: "me"', "  batch_size: 77", "  hidden1: 64", "  alpha: 0.6"):
+            self.assertIn(setting + "\n", text)
+        self.assertEqual(vixen("config", "check", "--learner", printed).returncode, 0)
+        self.assertEqual(vixen("config", "print", "--learner", "--config", printed).stdout, text)
 
     def test_other_widths_are_refused_with_both_values(self):
         _, port, _ = self.start_actor()

@@ -1,0 +1,47 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs programs that print JSON lines by turns and compares them with the last one named.
+    turns.py KEY ROUNDS COMMAND… [-- COMMAND…]…     KEY: the figure, such as updates_per_second
+Lines of one program are told apart by their field `case`, where they have one."""
+import collections
+import json
+import statistics
+import subprocess
+import sys
+
+
+def commands_of(arguments):
+    found = [[]]
+    for argument in arguments:
+        if argument == "--":
+            found.append([])
+        else:
+            found[-1].append(argument)
+    return found
+
+
+def main():
+    if len(sys.argv) < 4:
+        sys.exit(__doc__)
+    key, rounds, commands = sys.argv[1], int(sys.argv[2]), commands_of(sys.argv[3:])
+    figures = collections.defaultdict(list)
+    for _ in range(rounds):
+        for command in commands:
+            done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+            for line in done.stdout.splitlines():
+                if line.startswith("{"):
+                    result = json.loads(line)
+                    figures[result.get("case", ""), result["program"]].append(result[key])
+    cases = list(dict.fromkeys(case for case, _ in figures))
+    for case in cases:
+        programs = [program for of_case, program in figures if of_case == case]
+        last = figures[case, programs[-1]]
+        for program in programs:
+            values = figures[case, program]
+            ratio = statistics.median(ours / theirs for ours, theirs in zip(values, last))
+            print(f"{case:14} {program:28} {key} {statistics.median(values):12.1f} "
+                  f"({min(values):.1f} … {max(values):.1f})  {ratio:6.2f} × {programs[-1]}")
+
+
+if __name__ == "__main__":
+    main()
