@@ -140,6 +140,7 @@ absl::Status Actor::Load(const ChooseCollector& choose, bool warm_up) {
   VIXEN_ASSIGN_OR_RETURN(ActorSetup setup,
                          SetUpActor(config_, WithFaults(faults_, make), warm_up,
                                     [this](std::string phase) { gate_.Enter(std::move(phase)); }));
+  setup.run.miscount = faults_.miscount;
   actor_metrics_.SetExecutor(setup.executor.executor, setup.executor.device);
   core_ = std::make_unique<ActorCore>(
       std::move(setup), actor_metrics_, faults_.forget_finish,

@@ -66,11 +66,13 @@ absl::StatusOr<Faults> Faults::Parse(const v1::FaultSettings& settings) {
       faults.gpu_lost = std::chrono::duration<double>(number);
     } else if (text == "forget_finish") {
       faults.forget_finish = true;
+    } else if (text == "miscount") {
+      faults.miscount = true;
     } else {
       return base::UsageError(base::StrCat(
           "fault is \"", text,
           "\", allowed: slow_start=SECONDS, stuck_launch=N, lost_device=N, gpu_lost=SECONDS, "
-          "forget_finish"));
+          "forget_finish, miscount"));
     }
   }
   return faults;

@@ -18,7 +18,8 @@ Policy::Policy(const Run& run, std::string policy_name, PolicyMetrics policy_met
       delivery({.run_id = run.run_id,
                 .retain_batches = run.limits.retain_batches(),
                 .max_credit = run.limits.max_credit(),
-                .max_groups = run.limits.max_streams()},
+                .max_groups = run.limits.max_streams(),
+                .miscount = run.miscount},
                std::move(on_change)),
       weights(run) {}
 

@@ -26,6 +26,7 @@ struct Run {
   v1::StreamSettings limits;
   // Consecutive failed launches after which the actor gives up.
   int max_failed_launches = 5;
+  bool miscount = false;  // a fault for tests: DeliveryOptions
 };
 
 // Random bits of the operating system.

@@ -292,6 +292,11 @@ std::vector<Sheet> Delivery::Sheets() const {
   std::vector<Sheet> sheets;
   for (const auto& [name, group] : groups_) sheets.push_back(SheetOf(*group));
   if (!forgotten_.group.empty()) sheets.push_back(forgotten_);
+  if (options_.miscount) {
+    for (Sheet& sheet : sheets) {
+      if (sheet.acknowledged.batches > 0) --sheet.acknowledged.batches;
+    }
+  }
   return sheets;
 }
 

@@ -34,6 +34,7 @@ class Scene:
         self.ports = {name: free_port() for name in ("actor", "tls-actor")}
         self.metrics = {name: free_port() for name in ("actor", "tls-actor", "learner", "tls-learner")}
         self.health = free_port()  # of the actor in plain text
+        self.cgroup = self.folder / "cgroup"  # stands for that actor's /sys/fs/cgroup
         self.processes, self.collecting, self.starts = {}, None, 0
 
     def start(self):
@@ -44,20 +45,30 @@ class Scene:
         self.start_learner()
         self.start_tls_learner()
 
-    def _start(self, name, program, settings):
+    def _start(self, name, program, settings, *more, environment=None):
         self.starts += 1
         settings = {**settings, "metrics_listen": f"127.0.0.1:{self.metrics[name]}"}
-        self.processes[name] = Process(self.folder, f"{name}{self.starts}", program, *flags(settings))
+        self.processes[name] = Process(self.folder, f"{name}{self.starts}", program, *flags(settings), *more,
+                                       environment=environment)
         self.processes[name].ports()
 
     def _tls(self, name):
         files = self.certificates
         return {"tls_certificate": files / f"{name}.pem", "tls_key": files / f"{name}.key", "tls_ca": files / "ca.pem"}
 
-    def start_actor(self):
+    def start_actor(self, *faults):
+        self.limit_memory(1 << 34)
+        committed = [text for fault in faults for text in ("--fault", fault)]
         self._start("actor", "vixen-actor", {**self.actor_settings, "dataset": self.dataset,
                                              "listen": f"127.0.0.1:{self.ports['actor']}",
-                                             "health_listen": f"127.0.0.1:{self.health}"})
+                                             "health_listen": f"127.0.0.1:{self.health}"},
+                    *committed, *["--allow_faults"] * bool(faults),
+                    environment={"VIXEN_CGROUP_ROOT": str(self.cgroup)})
+
+    def limit_memory(self, limit):
+        """Of the plain actor's container."""
+        self.cgroup.mkdir(exist_ok=True)
+        (self.cgroup / "memory.max").write_text(f"{limit}\n")
 
     def start_tls_actor(self):
         self._start("tls-actor", "vixen-actor", {**self.actor_settings, "dataset": self.dataset, **self._tls("actor"),

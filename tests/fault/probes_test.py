@@ -231,6 +231,22 @@ class Probes(unittest.TestCase):
             times.append((time.monotonic() - began) / 2)
         print(f"health with 64 streams: median {1e3 * sorted(times)[10]:.1f} ms, most {1e3 * max(times):.1f} ms")
 
+    def test_books_that_do_not_add_up_are_seen_by_inspect(self):
+        self.prepare("miscount")
+        self.serve()
+
+        def inspect():
+            done = subprocess.run([BIN / "vixen", "inspect", "--actor", f"127.0.0.1:{self.world.port}", "--json"],
+                                  capture_output=True, text=True, timeout=60)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return json.loads(done.stdout)
+        self.assertTrue(inspect()["balanced"])
+        stream = self.stream(1)
+        trailer = next(m.trailer for m in stream.call if m.WhichOneof("part") == "trailer")
+        stream.acknowledge(self.world.info.run_id, 0)
+        del trailer
+        self.world.wait_until(lambda: not inspect()["balanced"], "the books to break")
+
     def test_faults_are_refused_without_leave(self):
         self.prepare("forget_finish")
         self.faults.remove("--allow_faults")

@@ -23,7 +23,7 @@ TEST(Faults, AreNoneWhereNoneIsAskedFor) {
   ASSERT_TRUE(faults.ok()) << faults.status();
   EXPECT_EQ(faults->slow_start.count(), 0);
   EXPECT_FALSE(faults->stuck_launch || faults->lost_device || faults->gpu_lost ||
-               faults->forget_finish);
+               faults->forget_finish || faults->miscount);
 }
 
 TEST(Faults, AreAUsageErrorWithoutAllowFaults) {
@@ -34,7 +34,8 @@ TEST(Faults, AreAUsageErrorWithoutAllowFaults) {
 
 TEST(Faults, AreReadWithTheirNumbers) {
   v1::FaultSettings settings = Settings("slow_start=1.5", true);
-  for (const char* more : {"stuck_launch=3", "lost_device=0", "gpu_lost=2", "forget_finish"}) {
+  for (const char* more :
+       {"stuck_launch=3", "lost_device=0", "gpu_lost=2", "forget_finish", "miscount"}) {
     settings.add_fault(more);
   }
   const auto faults = Faults::Parse(settings);
@@ -44,6 +45,7 @@ TEST(Faults, AreReadWithTheirNumbers) {
   EXPECT_EQ(faults->lost_device, 0u);
   EXPECT_EQ(faults->gpu_lost->count(), 2);
   EXPECT_TRUE(faults->forget_finish);
+  EXPECT_TRUE(faults->miscount);
 }
 
 TEST(Faults, AreRefusedByNameWhereThereIsNoSuchFault) {

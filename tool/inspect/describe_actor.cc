@@ -61,6 +61,25 @@ Json SheetsOf(const v1::GetBalanceResponse& balance, bool rows) {
   return sheets;
 }
 
+// Whether every sheet adds up, in batches and in rows.
+bool Balanced(const v1::GetBalanceResponse& balance) {
+  for (const v1::BalanceSheet& sheet : balance.sheets()) {
+    uint64_t batches = 0;
+    uint64_t rows = 0;
+    const auto add = [&](const v1::Amount& amount) {
+      batches += amount.batches();
+      rows += amount.rows();
+    };
+    for (const v1::Amount* amount :
+         {&sheet.durable(), &sheet.acknowledged(), &sheet.in_flight(), &sheet.retained()}) {
+      add(*amount);
+    }
+    for (const auto& [reason, amount] : sheet.dropped()) add(amount);
+    if (batches != sheet.offered().batches() || rows != sheet.offered().rows()) return false;
+  }
+  return true;
+}
+
 Json DroppedOf(const v1::GetBalanceResponse& balance) {
   Json dropped = Json::array();
   for (const v1::BalanceSheet& sheet : balance.sheets()) {
@@ -119,6 +138,7 @@ absl::StatusOr<Json> DescribeActor(const std::string& address, const v1::TlsSett
   json["policies"] = PoliciesOf(info);
   json["balance_batches"] = SheetsOf(balance, false);
   json["balance_rows"] = SheetsOf(balance, true);
+  json["balanced"] = Balanced(balance);
   if (Json dropped = DroppedOf(balance); !dropped.empty()) json["dropped"] = std::move(dropped);
   return json;
 }

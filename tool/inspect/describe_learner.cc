@@ -47,6 +47,20 @@ Json RejectedOf(const v1::LearnerBalanceResponse& balance) {
   return rejected;
 }
 
+// Whether received = inserted + duplicate + rejected on every sheet, in batches and in rows.
+bool Balanced(const v1::LearnerBalanceResponse& balance) {
+  for (const v1::LearnerSheet& sheet : balance.sheets()) {
+    uint64_t batches = sheet.inserted().batches() + sheet.duplicate().batches();
+    uint64_t rows = sheet.inserted().rows() + sheet.duplicate().rows();
+    for (const auto& [reason, amount] : sheet.rejected()) {
+      batches += amount.batches();
+      rows += amount.rows();
+    }
+    if (batches != sheet.received().batches() || rows != sheet.received().rows()) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 absl::StatusOr<Json> DescribeLearner(const std::string& address) {
@@ -80,7 +94,8 @@ absl::StatusOr<Json> DescribeLearner(const std::string& address) {
                {"updates", info.updates()},
                {"transitions", info.transitions()},
                {"balance_batches", SheetsOf(balance, false)},
-               {"balance_rows", SheetsOf(balance, true)}};
+               {"balance_rows", SheetsOf(balance, true)},
+               {"balanced", Balanced(balance)}};
   if (Json rejected = RejectedOf(balance); !rejected.empty())
     json["rejected"] = std::move(rejected);
   return json;
