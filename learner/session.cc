@@ -40,8 +40,10 @@ struct FirstActor {
   v1::GetInfoResponse info;
 };
 
-// Asks the actors by turns until one answers.
+// Asks the actors by turns until one answers, for max_seconds at most.
 absl::StatusOr<FirstActor> WaitForActor(const v1::LearnerConfig& config, StopFlag& stop) {
+  const auto started = std::chrono::steady_clock::now();
+  const std::chrono::duration<double> most(config.stop().max_seconds());
   Backoff backoff;
   while (true) {
     absl::Status status;
@@ -56,6 +58,10 @@ absl::StatusOr<FirstActor> WaitForActor(const v1::LearnerConfig& config, StopFla
                         absl::StrCat("actor ", address, ": GetInfo"));
       if (status.ok()) return first;
       if (!IsTransient(status)) return status;
+    }
+    if (most.count() > 0 && std::chrono::steady_clock::now() - started >= most) {
+      return absl::UnavailableError(absl::StrCat("no actor answered within max_seconds ",
+                                                 most.count(), "; last: ", status.message()));
     }
     spdlog::warn("no actor answers yet ({})", status.ToString());
     if (!backoff.Wait(stop)) return absl::CancelledError("stopped before an actor answered");

@@ -2,11 +2,14 @@
 #include "proto/config/command_line.h"
 
 #include <algorithm>
+#include <cmath>
 #include <exception>
 #include <iostream>
 #include <sstream>
 #include <utility>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
 #include "base/exit_code.h"
 #include "base/nearest_name.h"
 #include "base/str_cat.h"
@@ -51,6 +54,38 @@ std::string ExplainUnknown(CLI::App& app, const std::vector<std::string>& unknow
                 base::DidYouMean(argument, commands), where);
 }
 
+// CLI11 takes numbers as C does: "-1" becomes 18446744073709551615, "010" eight, "nan" a number.
+std::string PlainWhole(std::string& text) {
+  const bool digits = !text.empty() && std::all_of(text.begin(), text.end(), absl::ascii_isdigit);
+  uint64_t number = 0;
+  if (!digits || !absl::SimpleAtoi(text, &number)) {
+    return StrCat("\"", text, "\" is not a whole number of 0 or more");
+  }
+  text = StrCat(number);  // without zeros in front
+  return "";
+}
+
+std::string ComplaintOfNumber(const std::string& text) {
+  double number = 0;
+  const bool plain = text.find_first_not_of("+-.0123456789eE") == std::string::npos;
+  if (plain && absl::SimpleAtod(text, &number) && std::isfinite(number)) return "";
+  return StrCat("\"", text, "\" is not a decimal number");
+}
+
+void RequirePlainNumbers(CLI::App& app) {
+  for (CLI::Option* option : app.get_options()) {
+    const std::string type = option->get_type_name();
+    if (type.rfind("UINT", 0) == 0) {
+      option->transform(CLI::Validator(PlainWhole, ""));
+    } else if (type.rfind("FLOAT", 0) == 0) {
+      option->check(CLI::Validator(ComplaintOfNumber, ""));
+    }
+  }
+  for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) {
+    RequirePlainNumbers(*command);
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> NormaliseArguments(int argc, const char* const* argv) {
@@ -75,6 +110,7 @@ std::vector<std::string> NormaliseArguments(int argc, const char* const* argv) {
 }
 
 absl::Status ParseArguments(CLI::App& app, std::vector<std::string> arguments, std::string& text) {
+  RequirePlainNumbers(app);
   std::reverse(arguments.begin(), arguments.end());  // as CLI11 takes them
   try {
     app.parse(std::move(arguments));

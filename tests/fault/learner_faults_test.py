@@ -197,6 +197,12 @@ class LearnerFaults(WorldTest):
         learner.wait_for(lambda: rests(updates), "an end to updates")
         self.assertEqual(learner.terminate(), 1, "the last state is in no checkpoint")
 
+    def test_a_learner_that_no_actor_answers_gives_up_after_max_seconds(self):
+        self.world.actor.kill()
+        learner = self.world.start_learner(max_seconds=0.5)
+        self.assertEqual(learner.wait(30), 1)
+        self.assertIn("no actor answered within max_seconds 0.5", learner.log.read_text().splitlines()[-1])
+
     def test_another_dataset_after_a_restart_ends_the_learner_with_both_fingerprints(self):
         world = self.world
         learner = world.start_learner()

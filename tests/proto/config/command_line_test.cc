@@ -44,6 +44,7 @@ class ParseArgumentsTest : public ::testing::Test {
     CLI::App* import = app_.add_subcommand("import", "reads bars");
     import->add_option("--out", out_, "file")->required();
     import->add_option("--max_gap", gap_, "bars");
+    import->add_option("--share", share_, "of all");
     app_.add_subcommand("inspect", "shows a file");
   }
   std::string FaultOf(std::vector<std::string> arguments) {
@@ -62,13 +63,14 @@ class ParseArgumentsTest : public ::testing::Test {
 
   CLI::App app_;
   std::string out_;
-  int gap_ = 0;
+  uint32_t gap_ = 0;
+  double share_ = 0;
 };
 
 TEST_F(ParseArgumentsTest, FillsTheOptions) {
   EXPECT_EQ(TextOf({"import", "--max_gap", "7", "--out=f"}), "");
   EXPECT_EQ(out_, "f");
-  EXPECT_EQ(gap_, 7);
+  EXPECT_EQ(gap_, 7u);
 }
 
 TEST_F(ParseArgumentsTest, AnswersHelpAndVersion) {
@@ -113,6 +115,27 @@ TEST_F(ParseArgumentsTest, ParseCommandLineGivesExitCodes) {
   EXPECT_EQ(ParseCommandLine(app_, 3, bad, "vixen"), 2);
   EXPECT_EQ(::testing::internal::GetCapturedStderr(),
             "vixen: unknown flag --x; see vixen inspect --help\n");
+}
+
+TEST_F(ParseArgumentsTest, TakesWholeNumbersInDigitsOnly) {
+  for (const char* wrong : {"-1", "+5", "0x10", " 5", "5 ", "1e6", "2.5", "", "five",
+                            "18446744073709551616", "4294967296"}) {
+    EXPECT_THAT(FaultOf({"import", "--out", "o", "--max_gap", wrong}), HasSubstr("--max_gap"))
+        << wrong;
+  }
+}
+
+TEST_F(ParseArgumentsTest, ReadsALeadingZeroAsDecimal) {
+  TextOf({"import", "--out", "o", "--max_gap", "010"});
+  EXPECT_EQ(gap_, 10u);
+}
+
+TEST_F(ParseArgumentsTest, TakesFiniteDecimalNumbersOnly) {
+  for (const char* wrong : {"nan", "inf", "-inf", "0x1p3", "1e999", "1,5", "", "half"}) {
+    EXPECT_THAT(FaultOf({"import", "--out", "o", "--share", wrong}), HasSubstr("--share")) << wrong;
+  }
+  TextOf({"import", "--out", "o", "--share", "-2.5e-1"});
+  EXPECT_EQ(share_, -0.25);
 }
 
 }  // namespace
