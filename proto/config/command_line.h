@@ -17,10 +17,10 @@ namespace vixen::config {
 // What follows "--" stays as it is.
 std::vector<std::string> NormaliseArguments(int argc, const char* const* argv);
 
-// Parses, once for an app. Numbers are plain decimals: whole ones have digits only, none is infinite
-// or NaN. OK with empty `text`: go on. OK with `text`: the answer to --help or --version, to be
-// printed instead. Otherwise a usage error that names what is wrong and, for an unknown flag or
-// command, the nearest right one.
+// Parses, once for an app. Numbers are plain decimals: whole ones have digits only, none is
+// infinite or NaN. OK with empty `text`: go on. OK with `text`: the answer to --help or --version,
+// to be printed instead. Otherwise a usage error that names what is wrong and, for an unknown flag
+// or command, the nearest right one.
 absl::Status ParseArguments(CLI::App& app, std::vector<std::string> arguments, std::string& text);
 
 // The same for a main function. nullopt: go on. Otherwise the exit code: 0 after printing `text` on
