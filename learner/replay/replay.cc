@@ -127,42 +127,61 @@ void Replay::Draw(size_t count, double beta, Sample& sample, double least_share)
   const double total = sums_.root();
   const bool uniform = !(total > 0.0);
   const double least = least_share > 0.0 ? least_share * total : least_.root();
+  mass_.resize(count);
   for (size_t j = 0; j < count; ++j) {
-    const double u = (static_cast<double>(j) + random_.Uniform()) / static_cast<double>(count);
-    size_t slot = 0;
-    double weight = 1.0;
-    if (uniform) {
-      slot = std::min<size_t>(static_cast<size_t>(u * static_cast<double>(size())), size() - 1);
-    } else {
-      slot = sums_.Find(u * total);
-      const double leaf = sums_.leaf(slot);
-      if (leaf != least) weight = std::min(1.0, std::pow(least / leaf, beta));
+    mass_[j] = (static_cast<double>(j) + random_.Uniform()) / static_cast<double>(count);
+  }
+  if (uniform) {
+    const auto rows = static_cast<double>(size());
+    for (size_t j = 0; j < count; ++j) {
+      sample.slot[j] =
+          static_cast<uint32_t>(std::min(static_cast<uint64_t>(mass_[j] * rows), size() - 1));
+      sample.weight[j] = 1.0f;
     }
-    sample.slot[j] = static_cast<uint32_t>(slot);
-    const uint64_t oldest = OldestGeneration();
-    const uint64_t ahead =
-        (slot + options_.capacity - oldest % options_.capacity) % options_.capacity;
-    sample.generation[j] = oldest + ahead;
-    sample.weight[j] = static_cast<float>(weight);
+  } else {
+    for (double& mass : mass_) mass *= total;
+    sums_.FindMany(mass_, sample.slot);
+    for (size_t j = 0; j < count; ++j) {
+      const double leaf = sums_.leaf(sample.slot[j]);
+      // In float32, as the weight is: half the time.
+      sample.weight[j] = leaf == least ? 1.0f
+                                       : std::min(1.0f, std::pow(static_cast<float>(least / leaf),
+                                                                 static_cast<float>(beta)));
+    }
+  }
+  const uint64_t oldest = OldestGeneration();
+  const uint64_t oldest_slot = oldest % options_.capacity;
+  for (size_t j = 0; j < count; ++j) {
+    const uint64_t slot = sample.slot[j];
+    sample.generation[j] =
+        oldest + slot - oldest_slot + (slot < oldest_slot ? options_.capacity : 0);
   }
 }
 
 PriorityUpdates Replay::Update(std::span<const uint32_t> slot, std::span<const uint64_t> generation,
                                std::span<const float> td) {
   PriorityUpdates counts;
+  updated_.clear();
+  leaves_.clear();
+  const uint64_t oldest = OldestGeneration();
+  const uint64_t oldest_slot = oldest % options_.capacity;
   for (size_t i = 0; i < slot.size(); ++i) {
-    if (generation[i] < OldestGeneration() || generation[i] >= inserted_ ||
-        generation[i] % options_.capacity != slot[i]) {
+    const uint64_t lives =
+        oldest + slot[i] - oldest_slot + (slot[i] < oldest_slot ? options_.capacity : 0);
+    if (slot[i] >= size() || generation[i] != lives) {
       ++counts.stale;
       continue;
     }
     const double leaf = LeafOf(td[i]);
     if (leaf < 0.0) continue;
-    sums_.Set(slot[i], leaf);
-    if (most_.has_value()) most_->Set(slot[i], leaf);
-    least_.Set(slot[i], leaf > 0.0 ? leaf : kInfinity);
-    ++counts.applied;
+    updated_.push_back(slot[i]);
+    leaves_.push_back(leaf);
   }
+  counts.applied = updated_.size();
+  sums_.SetMany(updated_, leaves_, nodes_);
+  if (most_.has_value()) most_->SetMany(updated_, leaves_, nodes_);
+  std::replace(leaves_.begin(), leaves_.end(), 0.0, kInfinity);
+  least_.SetMany(updated_, leaves_, nodes_);
   return counts;
 }
 

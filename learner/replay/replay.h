@@ -119,7 +119,9 @@ class Replay {
   uint64_t inserted_ = 0;
   SplitMix64 random_;
   PriorityRejects rejects_;
-  std::vector<double> leaves_;  // scratch of Insert
+  // Scratch of Insert, Draw and Update.
+  std::vector<double> leaves_, mass_;
+  std::vector<uint32_t> updated_, nodes_;
 };
 
 }  // namespace vixen::learner

@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <span>
 #include <vector>
@@ -29,6 +30,30 @@ class SegmentTree {
     size_t node = width_ + index;
     nodes_[node] = value;
     for (node /= 2; node > 0; node /= 2) Recompute(node);
+  }
+
+  // leaf(index[i]) = values[i] in this order, level by level: the loads of a level do not wait for
+  // each other. Cheapest for ascending indices, whose common parents are computed once. `scratch`
+  // is memory that is used again. O(count · log leaves).
+  void SetMany(std::span<const uint32_t> index, std::span<const double> values,
+               std::vector<uint32_t>& scratch) {
+    scratch.resize(index.size());
+    for (size_t i = 0; i < index.size(); ++i) {
+      nodes_[width_ + index[i]] = values[i];
+      scratch[i] = static_cast<uint32_t>(width_ + index[i]);
+    }
+    size_t count = index.size();
+    for (size_t level = width_; level > 1; level /= 2) {
+      // A parent of neighbours once; no branch, which would often be guessed wrong.
+      size_t kept = 0;
+      for (size_t i = 0; i < count; ++i) {
+        const uint32_t parent = scratch[i] / 2;
+        scratch[kept] = parent;
+        kept += i + 1 == count || scratch[i + 1] / 2 != parent ? 1 : 0;
+      }
+      for (size_t i = 0; i < kept; ++i) Recompute(scratch[i]);
+      count = kept;
+    }
   }
 
   // Consecutive leaves [begin, begin + values.size()): O(values + log leaves).
@@ -94,6 +119,26 @@ class SumTree : public SegmentTree<Sum> {
       }
     }
     return index - width();
+  }
+
+  // Find for each of `u`, into `index`; `u` is used up. Level by level, as SetMany.
+  void FindMany(std::span<double> u, std::span<uint32_t> index) const {
+    const double most = root() * (1.0 - 1e-12);
+    for (size_t i = 0; i < u.size(); ++i) {
+      u[i] = u[i] > most ? most : u[i];
+      index[i] = 1;
+    }
+    for (size_t level = 1; level < width(); level *= 2) {
+      for (size_t i = 0; i < u.size(); ++i) {
+        const double left = node(2 * size_t{index[i]});
+        const double right = node(2 * size_t{index[i]} + 1);
+        // No branch: half of them would be guessed wrong.
+        const int goes_left = int{left > 0.0} & (int{u[i] < left} | int{right == 0.0});
+        u[i] -= left * (1 - goes_left);
+        index[i] = 2 * index[i] + static_cast<uint32_t>(1 - goes_left);
+      }
+    }
+    for (uint32_t& found : index) found -= static_cast<uint32_t>(width());
   }
 };
 

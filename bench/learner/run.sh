@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The learner on the processor beside its peers, by turns: run.sh [--rounds 3] [--seconds 3] [--threads 1,2].
+# The trainer beside eager PyTorch; the replay beside cpprb, torchrl and dm-reverb. The environments of the
+# peers (scripts/python_env.sh torch_peers, replay_peers) take 5 GB.
+source "$(dirname "$0")/../../scripts/common.sh"
+rounds=3 seconds=3 threads=1,2
+while [ $# -gt 0 ]; do
+  case "$1" in
+    --rounds|--seconds|--threads) [ $# -ge 2 ] || die "$1 needs a value"; printf -v "${1#--}" %s "$2"; shift 2 ;;
+    *) die "unknown option $1; there are --rounds, --seconds, --threads" ;;
+  esac
+done
+cd "$VIXEN_ROOT"
+bin=build/release/bin
+for program in trainer_bench replay_rate; do
+  [ -x "$bin/$program" ] || die "$bin/$program is missing: run scripts/build.sh release $program"
+done
+torch=$(scripts/python_env.sh torch_peers)
+replay=$(scripts/python_env.sh replay_peers)
+for count in ${threads//,/ }; do
+  for case in "testbed 128" "default 1024"; do
+    read -r net batch <<<"$case"
+    arguments=(--net "$net" --batch_size "$batch" --threads "$count" --seconds "$seconds")
+    say "trainer: $net network, batch $batch, threads: $count"
+    python3 bench/learner/turns.py updates_per_second "$rounds" "$bin/trainer_bench" "${arguments[@]}" \
+      -- "$torch" bench/peers/learner_peer.py "${arguments[@]}"
+  done
+done
+say "replay: 200,000 rows, batch 1,024"
+python3 bench/learner/turns.py rows_per_second "$rounds" "$bin/replay_rate" 200000 1024 "$seconds" \
+  -- "$replay" bench/peers/replay_peers.py reverb --seconds "$seconds" \
+  -- "$torch" bench/peers/replay_peers.py torchrl --seconds "$seconds" \
+  -- "$replay" bench/peers/replay_peers.py cpprb --seconds "$seconds"
