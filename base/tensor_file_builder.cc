@@ -111,6 +111,20 @@ void TensorFileBuilder::ReleaseBytes(std::span<const std::byte> bytes) {
   if (first < end) ::madvise(memory_ + first, end - first, MADV_DONTNEED);
 }
 
+absl::Status TensorFileBuilder::StoreBytes(std::span<const std::byte> place,
+                                           std::span<const std::byte> bytes) {
+  size_t offset = static_cast<size_t>(place.data() - memory_);
+  while (!bytes.empty()) {
+    const ssize_t written =
+        ::pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return ErrnoToStatus(errno, "cannot write", path_);
+    offset += static_cast<size_t>(written);
+    bytes = bytes.subspan(static_cast<size_t>(written));
+  }
+  return absl::OkStatus();
+}
+
 std::vector<std::string> TensorFileBuilder::order() const {
   std::vector<std::string> names;
   for (const Placed& placed : tensors_) names.push_back(placed.tensor.name);

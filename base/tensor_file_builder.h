@@ -44,6 +44,14 @@ class TensorFileBuilder {
     ReleaseBytes(std::as_bytes(values));
   }
 
+  // place = values, for a part of a tensor, written to the file without mapping its pages first:
+  // less work than through the memory where whole pages are new. The error names the file and the
+  // cause.
+  template <typename T>
+  absl::Status Store(std::span<T> place, std::span<const T> values) {
+    return StoreBytes(std::as_bytes(place), std::as_bytes(values));
+  }
+
   // Writes the header and renames the file. `sha256`: over all tensor bytes in the order of the
   // file (order()).
   absl::Status Finish(std::map<std::string, std::string> metadata, const std::string& sha256);
@@ -59,6 +67,7 @@ class TensorFileBuilder {
   TensorFileBuilder() = default;
   std::span<std::byte> Bytes(std::string_view name);
   void ReleaseBytes(std::span<const std::byte> bytes);
+  absl::Status StoreBytes(std::span<const std::byte> place, std::span<const std::byte> bytes);
   void Discard();
 
   std::string path_, temporary_;

@@ -14,6 +14,8 @@ namespace vixen::market {
 namespace {
 
 constexpr uint64_t kPieceRows = 16'384;
+// Rows that are scaled and hashed together: two pieces stay in the second-level cache.
+constexpr uint64_t kScaledRows = 2048;
 // Of the keys that the format itself writes, names and numbers of tensors.
 constexpr size_t kOwnHeaderBytes = 8 << 10;
 
@@ -92,6 +94,19 @@ absl::Status DatasetFile::AddBars(const Bars& bars) {
   return absl::OkStatus();
 }
 
+void DatasetFile::FitOn(BarRange training) {
+  training_ = training;
+  fit_.emplace(names_.size());
+  // Sums run over the rows in their order, whatever the order of the bars.
+  uint64_t bar = 0;
+  fit_in_put_ = true;
+  for (const Placed& placed : order_) {
+    if (placed.row >= training.end || placed.row + placed.bars.rows() <= training.begin) continue;
+    fit_in_put_ = fit_in_put_ && placed.bars.begin >= bar;
+    bar = placed.bars.end;
+  }
+}
+
 void DatasetFile::Put(uint64_t first_bar, std::span<const float> features) {
   const size_t width = names_.size();
   const uint64_t end_bar = first_bar + features.size() / width;
@@ -102,36 +117,71 @@ void DatasetFile::Put(uint64_t first_bar, std::span<const float> features) {
     const uint64_t end = std::min(end_bar, place->bars.end);
     const std::span<const float> from =
         features.subspan((begin - first_bar) * width, (end - begin) * width);
-    const std::span<float> to =
-        features_.subspan((place->row + begin - place->bars.begin) * width, from.size());
-    std::ranges::copy(from, to.begin());
-    builder_.Release(to);
+    const uint64_t row = place->row + begin - place->bars.begin;
+    put_.Update(builder_.Store(features_.subspan(row * width, from.size()), from));
+    if (!fit_in_put_) continue;
+    const uint64_t fit_begin = std::max(row, training_.begin);
+    const uint64_t fit_end = std::min(row + end - begin, training_.end);
+    if (fit_begin < fit_end) {
+      fit_->AddToMean(from.subspan((fit_begin - row) * width, (fit_end - fit_begin) * width));
+    }
   }
 }
 
-void DatasetFile::ForEachPiece(uint64_t begin, uint64_t end,
-                               const std::function<void(std::span<float>)>& visit) {
+void DatasetFile::ForEachTrainingPiece(const std::function<void(std::span<const float>)>& visit) {
   const size_t width = names_.size();
-  for (uint64_t row = begin; row < end; row += kPieceRows) {
-    const uint64_t rows = std::min(kPieceRows, end - row);
+  for (uint64_t row = training_.begin; row < training_.end; row += kPieceRows) {
+    const uint64_t rows = std::min(kPieceRows, training_.end - row);
     const std::span<float> piece = features_.subspan(row * width, rows * width);
     visit(piece);
     builder_.Release(piece);
   }
 }
 
-FittedScaler DatasetFile::Fit(BarRange training) {
-  ScalerFit fit(names_.size());
-  ForEachPiece(training.begin, training.end, [&](std::span<float> piece) { fit.AddToMean(piece); });
-  ForEachPiece(training.begin, training.end,
-               [&](std::span<float> piece) { fit.AddToDeviation(piece); });
-  return fit.Finish();
+FittedScaler DatasetFile::Fit() {
+  if (!fit_in_put_) {
+    ForEachTrainingPiece([this](std::span<const float> piece) { fit_->AddToMean(piece); });
+  }
+  ForEachTrainingPiece([this](std::span<const float> piece) { fit_->AddToDeviation(piece); });
+  return fit_->Finish();
+}
+
+absl::Status DatasetFile::ScaleAndHash(const std::optional<FittedScaler>& fitted,
+                                       base::WorkerPool& pool, base::Sha256& file_hash,
+                                       base::Sha256& data_hash, std::vector<uint64_t>& clipped) {
+  const size_t width = names_.size();
+  const auto piece_at = [&](uint64_t row) {
+    return features_.subspan(row * width, std::min(kScaledRows, rows_ - row) * width);
+  };
+  std::vector<float> now, next;
+  const auto scale = [&](uint64_t row) -> absl::Status {
+    const std::span<float> piece = piece_at(row);
+    next.assign(piece.begin(), piece.end());
+    builder_.Release(piece);
+    if (!fitted) return absl::OkStatus();
+    const std::vector<uint64_t> clips = ApplyScaler(*fitted, next);
+    for (size_t i = 0; i < width; ++i) clipped[i] += clips[i];
+    return builder_.Store(piece, std::span<const float>(next));
+  };
+  if (rows_ > 0) VIXEN_RETURN_IF_ERROR(scale(0));
+  for (uint64_t row = 0; row < rows_; row += kScaledRows) {
+    std::swap(now, next);
+    absl::Status stored;
+    pool.ParallelFor(3, [&](int64_t which, int) {
+      if (which == 0) file_hash.UpdateValues(std::span<const float>(now));
+      if (which == 1) data_hash.UpdateValues(std::span<const float>(now));
+      if (which == 2 && row + kScaledRows < rows_) stored = scale(row + kScaledRows);
+    });
+    VIXEN_RETURN_IF_ERROR(stored);
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<DatasetFile::Written> DatasetFile::Finish(
     const std::optional<FittedScaler>& fitted, const std::string& source,
     std::optional<uint64_t> train_rows, std::map<std::string, std::string> extra_metadata,
     base::WorkerPool& pool) {
+  VIXEN_RETURN_IF_ERROR(put_);
   const size_t width = names_.size();
   Scaler scaler{std::vector<double>(width, 0.0), std::vector<double>(width, 1.0)};
   if (fitted) scaler = fitted->scaler;
@@ -140,7 +190,7 @@ absl::StatusOr<DatasetFile::Written> DatasetFile::Finish(
   std::ranges::copy(scaler.mean, mean.begin());
   std::ranges::copy(scaler.scale, scale.begin());
 
-  // The file's order of tensors and the fingerprint's differ; both pass over the features once.
+  // The file's order of tensors and the fingerprint's differ; both are taken in one pass.
   const std::span<float> targets = builder_.Get<float>("targets");
   const std::span<uint8_t> last = builder_.Get<uint8_t>("last");
   base::Sha256 file_hash, data_hash;
@@ -152,15 +202,7 @@ absl::StatusOr<DatasetFile::Written> DatasetFile::Finish(
   data_hash.UpdateValue(rows_);
   Written written;
   written.clipped.assign(width, 0);
-  ForEachPiece(0, rows_, [&](std::span<float> piece) {
-    if (fitted) {
-      const std::vector<uint64_t> clipped = ApplyScaler(*fitted, piece);
-      for (size_t i = 0; i < width; ++i) written.clipped[i] += clipped[i];
-    }
-    pool.ParallelFor(2, [&](int64_t which, int) {
-      (which == 0 ? file_hash : data_hash).UpdateValues(std::span<const float>(piece));
-    });
-  });
+  VIXEN_RETURN_IF_ERROR(ScaleAndHash(fitted, pool, file_hash, data_hash, written.clipped));
   for (base::Sha256* hash : {&file_hash, &data_hash}) {
     hash->UpdateValues(std::span<const float>(targets));
     hash->UpdateValues(std::span<const uint8_t>(last));

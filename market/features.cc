@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
 #include "base/status_macros.h"
 #include "base/str_cat.h"
@@ -13,24 +14,52 @@
 namespace vixen::market {
 namespace {
 
-// The features of one segment, block by block.
+// rows[r][c] = columns[c][r], a few rows at a time: both sides stay in the first-level cache.
+void Transpose(std::span<const float> columns, size_t rows, std::span<float> out) {
+  constexpr size_t kRows = 16;
+  for (size_t begin = 0; begin < rows; begin += kRows) {
+    const size_t end = std::min(begin + kRows, rows);
+    for (size_t column = 0; column < kFeatureCount; ++column) {
+      const float* from = columns.data() + column * rows;
+      float* to = out.data() + column;
+      for (size_t row = begin; row < end; ++row) to[row * kFeatureCount] = from[row];
+    }
+  }
+}
+
+// The features of one segment, block by block: while one block is computed, the one before is
+// handed to the visitor.
 class SegmentFeatures {
  public:
-  SegmentFeatures(base::WorkerPool& pool, size_t block) : pool_(pool), block_(block) {}
+  SegmentFeatures(base::WorkerPool& pool, size_t block, const FeatureVisitor& visit)
+      : pool_(pool), block_(block), visit_(visit) {}
 
-  void Visit(const Bars& bars, const Segment& segment, size_t warm_up,
-             const FeatureVisitor& visit) {
+  void Visit(const Bars& bars, const Segment& segment, size_t warm_up) {
     for (size_t begin = 0; begin < segment.bars(); begin += block_) {
       const size_t end = std::min<size_t>(begin + block_, segment.bars());
       const size_t base = begin == 0 ? 0 : begin - kOverlap;
       const size_t first_row = std::min(std::max(begin, warm_up), end);
-      rows_.resize((end - first_row) * kFeatureCount);
+      next_.first_bar = segment.begin + first_row;
+      next_.rows = end - first_row;
+      next_.columns.resize(next_.rows * kFeatureCount);
       Fill(BlockOf(bars, segment.begin + base, end - base), begin == 0, first_row - base);
-      if (!rows_.empty()) visit(segment.begin + first_row, rows_);
+      std::swap(next_, done_);
     }
   }
 
+  // The block that is still to be handed over.
+  void Finish() {
+    HandOver();
+    done_.rows = 0;
+  }
+
  private:
+  struct Computed {
+    uint64_t first_bar = 0;
+    size_t rows = 0;
+    std::vector<float> columns;  // [51, rows]
+  };
+
   static BarBlock BlockOf(const Bars& bars, size_t begin, size_t size) {
     const auto part = [&](const std::vector<double>& column) {
       return std::span<const double>(column).subspan(begin, size);
@@ -47,19 +76,29 @@ class SegmentFeatures {
   void Fill(const BarBlock& block, bool first, size_t first_row) {
     for (Carry& carry : carries_) carry.StartBlock(first);
     // The longest ones first.
-    pool_.ParallelFor(5, [&](int64_t family, int) {
-      FeatureSink sink(rows_, first_row);
-      if (family == 0) FillTrendFeatures(block, carries_[0], sink);
-      if (family == 1) FillMomentumFeatures(block, carries_[1], sink);
-      if (family == 2) FillVolatilityFeatures(block, carries_[2], sink);
-      if (family == 3) FillPriceFeatures(block, sink);
-      if (family == 4) FillVolumeFeatures(block, sink);
+    pool_.ParallelFor(6, [&](int64_t piece, int) {
+      FeatureSink sink(next_.columns, next_.rows, first_row);
+      if (piece == 0) HandOver();
+      if (piece == 1) FillReturnFeatures(block, carries_[0], sink);
+      if (piece == 2) FillTrendFeatures(block, carries_[1], sink);
+      if (piece == 3) FillMomentumFeatures(block, carries_[2], sink);
+      if (piece == 4) FillVolumeFeatures(block, sink);
+      if (piece == 5) FillPriceFeatures(block, sink);
     });
+  }
+
+  void HandOver() {
+    if (done_.rows == 0) return;
+    rows_.resize(done_.rows * kFeatureCount);
+    Transpose(done_.columns, done_.rows, rows_);
+    visit_(done_.first_bar, rows_);
   }
 
   base::WorkerPool& pool_;
   size_t block_;
+  const FeatureVisitor& visit_;
   std::array<Carry, 3> carries_;
+  Computed next_, done_;
   std::vector<float> rows_;
 };
 
@@ -92,11 +131,12 @@ absl::Status VisitFeatures(const Bars& bars, int warm_up, int threads, const Fea
   const size_t skipped = static_cast<size_t>(warm_up);
   uint64_t longest = 0;
   base::WorkerPool pool(threads);
-  SegmentFeatures features(pool, std::max(block, kOverlap));
+  SegmentFeatures features(pool, std::max(block, kOverlap), visit);
   for (const Segment& segment : SegmentsOf(bars.last)) {
     longest = std::max(longest, segment.bars());
-    if (segment.bars() >= skipped + 2) features.Visit(bars, segment, skipped, visit);
+    if (segment.bars() >= skipped + 2) features.Visit(bars, segment, skipped);
   }
+  features.Finish();
   if (longest >= skipped + 2) return absl::OkStatus();
   return absl::InvalidArgumentError(
       base::StrCat("no segment is long enough for features: the longest has ", longest,

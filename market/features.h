@@ -19,7 +19,7 @@ inline constexpr int kFeatureCount = 51;
 inline constexpr int kDefaultWarmUp = 250;
 inline constexpr int kLeastWarmUp = 60;
 // Bars whose features are computed together: the series of a family stay in the second-level cache.
-inline constexpr size_t kFeatureBlock = 4096;
+inline constexpr size_t kFeatureBlock = 2048;
 
 const std::array<std::string_view, kFeatureCount>& FeatureNames();
 
@@ -31,7 +31,8 @@ struct FeatureRows {
 };
 
 // Receives rows of features in the order of the bars: bars [first_bar, first_bar + rows) of one
-// segment, row-major [rows, 51], valid during the call.
+// segment, row-major [rows, 51], valid during the call. Called on one of the threads, once at a
+// time, while later rows are computed.
 using FeatureVisitor = std::function<void(uint64_t first_bar, std::span<const float> rows)>;
 
 // Computes the same rows block by block: memory does not grow with the bars. `threads` ≥ 1 work on

@@ -135,22 +135,28 @@ absl::StatusOr<FittedScaler> ScalerOf(const Dataset& other, const std::vector<st
   return fitted;
 }
 
-// The scaler as the options ask for it; none with `raw`. `fit_text`: what the metadata say of it.
-absl::StatusOr<std::optional<FittedScaler>> ScalerFor(const ImportOptions& options,
-                                                      const std::vector<std::string>& names,
-                                                      DatasetFile& file, ImportReport& report) {
+// What the scaler will come from, in words; tells the file which rows it is fitted on, if it is.
+absl::Status ChooseScaler(const ImportOptions& options, DatasetFile& file, ImportReport& report) {
   if (options.raw) {
     report.scaler = "raw";
-    return std::nullopt;
-  }
-  if (options.scaler_from != nullptr) {
+  } else if (options.scaler_from != nullptr) {
     report.scaler = absl::StrCat("from dataset ", base::ToHex(options.scaler_from->fingerprint()));
-    VIXEN_ASSIGN_OR_RETURN(FittedScaler other, ScalerOf(*options.scaler_from, names));
-    return other;
+  } else {
+    VIXEN_ASSIGN_OR_RETURN(const BarRange fit, FitRange(options, file.rows(), report));
+    report.scaler = absl::StrCat("rows ", fit.begin, ":", fit.end);
+    file.FitOn(fit);
   }
-  VIXEN_ASSIGN_OR_RETURN(const BarRange fit, FitRange(options, file.rows(), report));
-  report.scaler = absl::StrCat("rows ", fit.begin, ":", fit.end);
-  return file.Fit(fit);
+  return absl::OkStatus();
+}
+
+// The scaler as the options ask for it; none with `raw`.
+absl::StatusOr<std::optional<FittedScaler>> ScalerFor(const ImportOptions& options,
+                                                      const std::vector<std::string>& names,
+                                                      DatasetFile& file) {
+  if (options.raw) return std::nullopt;
+  if (options.scaler_from == nullptr) return file.Fit();
+  VIXEN_ASSIGN_OR_RETURN(FittedScaler other, ScalerOf(*options.scaler_from, names));
+  return other;
 }
 
 void DescribeRows(const Bars& bars, const std::vector<RowRange>& ranges, ImportReport& report) {
@@ -257,9 +263,9 @@ absl::StatusOr<ImportReport> ImportBars(Bars bars, const ImportOptions& options,
   VIXEN_ASSIGN_OR_RETURN(DatasetFile file,
                          DatasetFile::Create(path, names, ranges, metadata_bytes));
   VIXEN_RETURN_IF_ERROR(file.AddBars(bars));
+  VIXEN_RETURN_IF_ERROR(ChooseScaler(options, file, report));
   VIXEN_RETURN_IF_ERROR(PutFeatures(bars, options, file));
-  VIXEN_ASSIGN_OR_RETURN(const std::optional<FittedScaler> fitted,
-                         ScalerFor(options, names, file, report));
+  VIXEN_ASSIGN_OR_RETURN(const std::optional<FittedScaler> fitted, ScalerFor(options, names, file));
   metadata["scaler_fit"] = report.scaler;
   if (fitted) {
     for (size_t i = 0; i < names.size(); ++i) {

@@ -10,11 +10,14 @@ ScalerFit::ScalerFit(size_t width)
     : width_(width), mean_(width, 0.0), squares_(width, 0.0), largest_(width, 0.0) {}
 
 void ScalerFit::AddToMean(std::span<const float> rows) {
+  double* __restrict sum = mean_.data();
+  double* __restrict largest = largest_.data();
   for (size_t at = 0; at < rows.size(); at += width_) {
+    const float* __restrict row = &rows[at];
     for (size_t column = 0; column < width_; ++column) {
-      const double x = rows[at + column];
-      mean_[column] += x;
-      largest_[column] = std::max(largest_[column], std::fabs(x));
+      const double x = row[column], size = std::fabs(x);
+      sum[column] += x;
+      largest[column] = size > largest[column] ? size : largest[column];
     }
   }
   const size_t count = width_ == 0 ? 0 : rows.size() / width_;
@@ -26,10 +29,13 @@ void ScalerFit::AddToDeviation(std::span<const float> rows) {
     for (double& value : mean_) value /= rows_;
     mean_known_ = true;
   }
+  const double* __restrict mean = mean_.data();
+  double* __restrict squares = squares_.data();
   for (size_t at = 0; at < rows.size(); at += width_) {
+    const float* __restrict row = &rows[at];
     for (size_t column = 0; column < width_; ++column) {
-      const double deviation = rows[at + column] - mean_[column];
-      squares_[column] += deviation * deviation;
+      const double deviation = row[column] - mean[column];
+      squares[column] += deviation * deviation;
     }
   }
 }
@@ -57,16 +63,20 @@ FittedScaler FitScaler(std::span<const float> features, size_t width, BarRange t
 
 std::vector<uint64_t> ApplyScaler(const FittedScaler& fitted, std::span<float> features) {
   const size_t width = fitted.scaler.mean.size();
-  const size_t rows = features.size() / width;
-  std::vector<uint64_t> clipped(width, 0);
-  for (size_t row = 0; row < rows; ++row) {
-    float* values = &features[row * width];
+  std::vector<uint64_t> clipped(width, 0), live(width);
+  for (size_t column = 0; column < width; ++column) live[column] = fitted.constant[column] == 0;
+  const double* __restrict mean = fitted.scaler.mean.data();
+  const double* __restrict scale = fitted.scaler.scale.data();
+  const uint64_t* __restrict counts = live.data();
+  uint64_t* __restrict clips = clipped.data();
+  for (size_t at = 0; at < features.size(); at += width) {
+    float* __restrict row = &features[at];
     for (size_t column = 0; column < width; ++column) {
-      const double y = (values[column] - fitted.scaler.mean[column]) / fitted.scaler.scale[column];
-      const double bounded = std::clamp(y, -kScalerClip, kScalerClip);
-      const bool constant = fitted.constant[column] != 0;
-      clipped[column] += !constant && bounded != y;
-      values[column] = constant ? 0.0f : static_cast<float>(bounded);
+      const double y = (row[column] - mean[column]) / scale[column];
+      const double below = y > kScalerClip ? kScalerClip : y;
+      const double bounded = below < -kScalerClip ? -kScalerClip : below;
+      clips[column] += bounded != y ? counts[column] : uint64_t{0};
+      row[column] = static_cast<float>(counts[column] != 0 ? bounded : 0.0);
     }
   }
   return clipped;

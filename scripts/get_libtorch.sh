@@ -1,31 +1,54 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# get_libtorch.sh [FOLDER]: unpacks the C++ part of the torch wheel (530 MB download, 0.5 GB on disk)
+# get_libtorch.sh [--python] [FOLDER]: unpacks the C++ part of the torch wheel (530 MB download, 0.5 GB on disk)
 # for the learner. The layout of the wheels is kept: the libraries find each other by their own paths.
 # Left out on purpose: torch/include/{google,fmt}, which would hide Debian's headers of other versions,
 # and the wheel's own libgomp, so that one OpenMP runtime serves the process.
+# --python: also the wheel's Python part, into FOLDER/python (92 MB), for the test of the PyTorch example. It uses
+# the libraries of the C++ part and works on the CPU only: torch_without_cuda.py says how.
 source "$(dirname "$0")/common.sh"
+python=no
+[ "${1:-}" = --python ] && { python=yes; shift; }
 prefix="${1:-$VIXEN_LIBTORCH_ROOT}"
-[ -f "$prefix/complete" ] && exit 0
+if [ -f "$prefix/complete" ]; then
+  [ $python = no ] || [ -f "$prefix/python/complete" ] && exit 0
+fi
 
+# The C++ part is the same in the wheels of every Python; the Python part needs this one's.
+tag=cp312
+[ $python = no ] || tag=$(python3 -c 'import sys; print("cp%d%d" % sys.version_info[:2])')
 say "Fetching LibTorch 2.11.0 into $prefix"
 work=$(mktemp -d); trap 'rm -rf "$work"' EXIT
 python3 -m venv "$work/venv"  # Debian's own pip refuses: externally managed
 "$work/venv/bin/pip" download -q --no-deps --only-binary=:all: \
-  --python-version 3.12 --implementation cp --abi cp312 --abi none \
+  --python-version "${tag#cp}" --implementation cp --abi "$tag" --abi none \
   --platform manylinux_2_28_x86_64 --platform manylinux_2_25_x86_64 --platform manylinux_2_17_x86_64 \
   -d "$work" torch==2.11.0 nvidia-cuda-runtime==13.0.96 nvidia-cuda-cupti==13.0.85
 mkdir -p "$prefix"
-python3 - "$prefix" "$work"/*.whl <<'PYTHON'
+
+unpack() {  # unpack FOLDER PATTERN WHEEL…
+  python3 - "$@" <<'PYTHON'
 import re
 import sys
 import zipfile
 
-WANTED = re.compile(
-    r"torch/include/(?!google/|fmt/)|torch/lib/(libtorch_cpu|libc10)\.so$"
-    r"|nvidia/cu13/lib/lib(cudart|cupti)\.so\.13$|[^/]*dist-info/(licenses/|METADATA)")
-for wheel in sys.argv[2:]:
+wanted = re.compile(sys.argv[2])
+for wheel in sys.argv[3:]:
     archive = zipfile.ZipFile(wheel)
-    archive.extractall(sys.argv[1], [name for name in archive.namelist() if WANTED.match(name)])
+    archive.extractall(sys.argv[1], [name for name in archive.namelist() if wanted.match(name)])
 PYTHON
-touch "$prefix/complete"
+}
+
+if [ ! -f "$prefix/complete" ]; then
+  unpack "$prefix" 'torch/include/(?!google/|fmt/)|torch/lib/(libtorch_cpu|libc10)\.so$|nvidia/cu13/lib/lib(cudart|cupti)\.so\.13$|[^/]*dist-info/(licenses/|METADATA)' "$work"/*.whl
+  touch "$prefix/complete"
+fi
+if [ $python = yes ]; then
+  rm -rf "$prefix/python"
+  unpack "$prefix/python" '(?!torch/(include|share|test|lib|bin)/)(torch|torchgen|torch-[^/]*)/|torch/lib/lib(torch_python|torch|shm|torch_global_deps)\.so$|torch/bin/torch_shm_manager$' "$work"/torch-*.whl
+  chmod +x "$prefix/python/torch/bin/torch_shm_manager"
+  ln -s ../../../torch/lib/libtorch_cpu.so ../../../torch/lib/libc10.so "$prefix/python/torch/lib/"
+  ln -s ../nvidia "$prefix/python/nvidia"
+  python3 "$VIXEN_ROOT/scripts/torch_without_cuda.py" "$prefix/python/torch/lib"
+  touch "$prefix/python/complete"
+fi

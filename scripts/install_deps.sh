@@ -11,11 +11,13 @@ packages=(
   libgtest-dev libgmock-dev libbenchmark-dev tzdata
 )
 [ -f "$VIXEN_ROOT/scripts/packages.extra" ] && mapfile -t -O "${#packages[@]}" packages < "$VIXEN_ROOT/scripts/packages.extra"
+libtorch=()
 for option in "$@"; do
   case "$option" in
     --lint) packages+=(clang-format-14 clang-tidy-14) ;;
     --deploy) packages+=(prometheus openssl) ;;  # tests/deploy
-    *) die "unknown option $option; there are --lint, --deploy" ;;
+    --torch_python) libtorch=(--python) ;;  # one download for scripts/python_env.sh as well
+    *) die "unknown option $option; there are --lint, --deploy, --torch_python" ;;
   esac
 done
 
@@ -43,4 +45,4 @@ if [ ${#missing[@]} -gt 0 ]; then
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 fi
 
-"$VIXEN_ROOT/scripts/get_libtorch.sh" "$VIXEN_LIBTORCH_ROOT"
+"$VIXEN_ROOT/scripts/get_libtorch.sh" "${libtorch[@]}" "$VIXEN_LIBTORCH_ROOT"

@@ -12,7 +12,7 @@ esac
 started=$SECONDS
 lap() { say "$* ($((SECONDS - started)) s so far)"; }
 
-"$VIXEN_ROOT/scripts/install_deps.sh" --deploy
+"$VIXEN_ROOT/scripts/install_deps.sh" --deploy --torch_python
 "$VIXEN_ROOT/scripts/get_kubectl.sh" >/dev/null
 if [ $quick = no ]; then
   "$VIXEN_ROOT/scripts/install_deps.sh" --lint

@@ -8,23 +8,23 @@ namespace vixen::market {
 namespace {
 
 // g/(g + l) of Wilder's averages of gains and losses, from n; ½ when nothing moved.
-Series RelativeStrength(const BarBlock& bars, size_t n, Carry& carry) {
-  const auto close = bars.close;
-  const Series gain = Wilder(
-      Series::Of(1, bars.size(), [&](size_t k) { return std::max(close[k] - close[k - 1], 0.0); }),
-      n, carry);
-  const Series loss =
-      Wilder(Series::Of(1, bars.size(),
-                        [&](size_t k) { return std::max(-(close[k] - close[k - 1]), 0.0); }),
-             n, carry);
+Series RelativeStrength(const BarBlock& bars, size_t n, const Series& gain, const Series& loss) {
   return Series::Of(n, bars.size(), [&](size_t k) {
     const double both = gain[k] + loss[k];
-    return PriceIsZero(both, close[k]) ? 0.5 : gain[k] / both;
+    return PriceIsZero(both, bars.close[k]) ? 0.5 : gain[k] / both;
   });
 }
 
 void FillRelativeStrength(const BarBlock& bars, Carry& carry, FeatureSink& sink) {
-  const Series rsi14 = RelativeStrength(bars, 14, carry), rsi5 = RelativeStrength(bars, 5, carry);
+  const auto close = bars.close;
+  const Series up =
+      Series::Of(1, bars.size(), [&](size_t k) { return std::max(close[k] - close[k - 1], 0.0); });
+  const Series down = Series::Of(
+      1, bars.size(), [&](size_t k) { return std::max(-(close[k] - close[k - 1]), 0.0); });
+  const auto averages =
+      Wilders<4>({Average(up, 14), Average(down, 14), Average(up, 5), Average(down, 5)}, carry);
+  const Series rsi14 = RelativeStrength(bars, 14, averages[0], averages[1]);
+  const Series rsi5 = RelativeStrength(bars, 5, averages[2], averages[3]);
   sink.Fill(24, [&](size_t k) { return 2 * rsi14[k] - 1; });
   sink.Fill(25, [&](size_t k) { return 2 * rsi5[k] - 1; });
   const Series highest = WindowMax(rsi14, 14), lowest = WindowMin(rsi14, 14);
@@ -54,30 +54,6 @@ void FillCommodityChannel(const BarBlock& bars, FeatureSink& sink) {
   });
 }
 
-void FillMoneyFlow(const BarBlock& bars, FeatureSink& sink) {
-  if (!bars.has_volume) {
-    sink.Fill(30, [](size_t) { return 0.0; });
-    return;
-  }
-  const Series typical = TypicalPrice(bars);
-  // The bar's money flow when its typical price moved into `direction`, else 0.
-  const auto flow = [&](double direction) {
-    return WindowSum(Series::Of(1, bars.size(),
-                                [&](size_t k) {
-                                  const double move = typical[k] - typical[k - 1];
-                                  const bool counts =
-                                      move * direction > 0 && !PriceIsZero(move, bars.close[k]);
-                                  return counts ? typical[k] * bars.volume[k] : 0.0;
-                                }),
-                     14);
-  };
-  const Series in = flow(1), out = flow(-1);
-  sink.Fill(30, [&](size_t k) {
-    const double both = in[k] + out[k];
-    return both == 0 ? 0 : (in[k] - out[k]) / both;
-  });
-}
-
 void FillUltimateOscillator(const BarBlock& bars, FeatureSink& sink) {
   const auto close = bars.close;
   const Series true_range = TrueRange(bars);
@@ -99,7 +75,6 @@ void FillMomentumFeatures(const BarBlock& bars, Carry& carry, FeatureSink& sink)
   FillRelativeStrength(bars, carry, sink);
   FillStochastic(bars, sink);
   FillCommodityChannel(bars, sink);
-  FillMoneyFlow(bars, sink);
   FillUltimateOscillator(bars, sink);
 }
 

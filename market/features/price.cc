@@ -52,11 +52,6 @@ Series TrueRange(const BarBlock& bars) {
   });
 }
 
-Series LogReturn(const BarBlock& bars) {
-  return Series::Of(1, bars.size(),
-                    [&](size_t k) { return std::log(bars.close[k] / bars.close[k - 1]); });
-}
-
 Series CloseLocationValue(const BarBlock& bars) {
   return Series::Of(0, bars.size(), [&](size_t k) {
     const double height = bars.high[k] - bars.low[k];
@@ -67,14 +62,12 @@ Series CloseLocationValue(const BarBlock& bars) {
 
 void FillPriceFeatures(const BarBlock& bars, FeatureSink& sink) {
   const auto open = bars.open, high = bars.high, low = bars.low, close = bars.close;
-  constexpr size_t kHorizons[] = {1, 5, 15, 30, 60};
-  for (int i = 0; i < 5; ++i) {
+  constexpr size_t kHorizons[] = {5, 15, 30, 60};
+  for (size_t i = 0; i < 4; ++i) {
     const size_t n = kHorizons[i];
-    sink.Fill(i, [=](size_t k) { return std::log(close[k] / close[k - n]); });
+    sink.FillLog(1 + i, [=](size_t k) { return close[k] / close[k - n]; });
   }
-  sink.Fill(5, [=](size_t k) { return std::log(open[k] / close[k - 1]); });
-  sink.Fill(6, [=](size_t k) { return std::log(close[k] / open[k]); });
-  sink.Fill(7, [=](size_t k) { return std::log(high[k] / low[k]); });
+  sink.FillLog(5, [=](size_t k) { return open[k] / close[k - 1]; });
   const Series location = CloseLocationValue(bars);
   sink.Fill(8, [&](size_t k) { return location[k]; });
   const auto share_of_height = [=](size_t k, double part) {

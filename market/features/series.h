@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The building blocks of the feature formulas: series that know where they begin, windows over them
-// and the two recursive averages. All float64; formulas: docs/features.md.
+// The building blocks of the feature formulas: series that know where they begin and the recursive
+// averages; windows: windows.h. All float64; formulas: docs/features.md.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -44,7 +48,7 @@ class Carry {
   }
 
  private:
-  std::vector<std::vector<double>> kept_;
+  std::deque<std::vector<double>> kept_;  // references stay valid
   size_t next_ = 0;
   bool first_ = true;
 };
@@ -54,34 +58,44 @@ struct SeriesView {
   size_t from = 0;
   std::span<const double> values;
 
+  SeriesView() = default;
   SeriesView(std::span<const double> all) : values(all) {}
   SeriesView(size_t first, std::span<const double> all) : from(first), values(all) {}
   size_t size() const { return values.size(); }
   double operator[](size_t k) const { return values[k]; }
 };
 
-// An owned series. Values before `from` are NaN, so that a formula that reads one too early shows.
+// An owned series. Values before `from` are NaN, so that a formula that reads one too early shows;
+// the others are not set.
 class Series {
  public:
-  Series(size_t from, size_t size) : from_(from), values_(size, std::nan("")) {}
+  Series(size_t from, size_t size)
+      : from_(std::min(from, size)),
+        size_(size),
+        values_(std::make_unique_for_overwrite<double[]>(size)) {
+    std::fill_n(values_.get(), from_, std::nan(""));
+  }
 
-  // values[k] = formula(k) for k ≥ from.
+  // values[k] = formula(k) for k ≥ from. A formula without branches is vectorised.
   template <typename Formula>
   static Series Of(size_t from, size_t size, Formula formula) {
     Series series(from, size);
-    for (size_t k = from; k < size; ++k) series.values_[k] = formula(k);
+    double* __restrict out = series.values_.get();
+    for (size_t k = from; k < size; ++k) out[k] = formula(k);
     return series;
   }
 
-  operator SeriesView() const { return {from_, values_}; }
+  operator SeriesView() const { return {from_, {values_.get(), size_}}; }
   size_t from() const { return from_; }
-  size_t size() const { return values_.size(); }
+  size_t size() const { return size_; }
+  const double* data() const { return values_.get(); }
+  double* data() { return values_.get(); }
   double operator[](size_t k) const { return values_[k]; }
   double& operator[](size_t k) { return values_[k]; }
 
  private:
-  size_t from_;
-  std::vector<double> values_;
+  size_t from_, size_;
+  std::unique_ptr<double[]> values_;
 };
 
 // The zero rule: below these sizes a difference is rounding, not market.
@@ -89,30 +103,29 @@ inline constexpr double kZero = 1e-12;
 inline bool PriceIsZero(double value, double close) { return std::abs(value) <= kZero * close; }
 inline bool RatioIsZero(double value) { return std::abs(value) <= kZero; }
 
-// Windows of the last n values, the current one included; results begin at x.from + n − 1. Each
-// window is summed afresh from its oldest to its newest value: a running sum would lose digits and
-// make a row depend on how much history came before its window. O(size · n), vectorised across
-// bars.
-Series WindowSum(SeriesView x, size_t n);
-Series WindowMean(SeriesView x, size_t n);
-// Population deviation around `mean` (= WindowMean(x, n)), two passes, before the zero rule.
-Series WindowDeviation(SeriesView x, const Series& mean, size_t n);
-// Mean of |x_j − mean| over the window.
-Series WindowMeanAbsoluteDeviation(SeriesView x, const Series& mean, size_t n);
-// Σ (j − (n−1)/2)·(x_j − x_oldest), j = 0 (oldest) … n−1: the numerator of a least-squares slope.
-Series WindowSlopeNumerator(SeriesView x, size_t n);
-Series WindowMax(SeriesView x, size_t n);
-Series WindowMin(SeriesView x, size_t n);
-// Bars since the window's largest (smallest) value; the latest one wins a tie.
-Series BarsSinceMax(SeriesView x, size_t n);
-Series BarsSinceMin(SeriesView x, size_t n);
+// One recursive average of `x`: its first value, the mean of the n values that end there, stands at
+// index `from` of the segment's first block.
+struct Recursion {
+  SeriesView x;
+  size_t from = 0, n = 1;
+};
 
-// Both begin with the mean of the first n values at the n-th, then e ← e + (x − e)·(2/(n+1)) and
-// w ← (w·(n−1) + x)/n. In a later block they go on from the values that `carry` holds.
-Series Ema(SeriesView x, size_t n, Carry& carry);
-Series Wilder(SeriesView x, size_t n, Carry& carry);
-// Ema whose first value, the mean of the n values that end there, stands at index `from` of the
-// first block.
-Series EmaFrom(SeriesView x, size_t from, size_t n, Carry& carry);
+// Those whose first value stands at the n-th of x.
+inline Recursion Average(SeriesView x, size_t n) { return {x, x.from + n - 1, n}; }
+
+// e ← e + (x − e)·(2/(n+1)). In a later block they go on from the values that `carry` holds. Those
+// of one call advance side by side: a step waits for the one before, not for its neighbours.
+template <size_t N>
+std::array<Series, N> Emas(const std::array<Recursion, N>& recursions, Carry& carry);
+// w ← (w·(n−1) + x)/n.
+template <size_t N>
+std::array<Series, N> Wilders(const std::array<Recursion, N>& recursions, Carry& carry);
+
+inline Series Ema(SeriesView x, size_t n, Carry& carry) {
+  return std::move(Emas<1>({Average(x, n)}, carry)[0]);
+}
+inline Series Wilder(SeriesView x, size_t n, Carry& carry) {
+  return std::move(Wilders<1>({Average(x, n)}, carry)[0]);
+}
 
 }  // namespace vixen::market

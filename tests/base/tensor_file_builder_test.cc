@@ -41,6 +41,23 @@ TEST(TensorFileBuilder, WhatIsFilledInPlaceIsReadBack) {
   EXPECT_EQ(folder.Count(), 1u);
 }
 
+TEST(TensorFileBuilder, WhatIsStoredIsSeenInMemoryAndReadBack) {
+  const vixen::testing::ScratchFolder folder;
+  const std::string path = folder.File("t.safetensors");
+  TensorFileBuilder builder = TensorFileBuilder::Create(path, Tensors(), 1000).value();
+  const float values[] = {5, 6};
+  const std::span<float> floats = builder.Get<float>("floats");
+  ASSERT_EQ(builder.Store(floats.subspan(1, 2), std::span<const float>(values)), absl::OkStatus());
+  EXPECT_THAT(floats, ElementsAre(0, 5, 6, 0));
+  Sha256 hash;
+  for (const std::string& name : builder.order()) {
+    hash.Update(std::as_bytes(builder.Get<uint8_t>(name)));
+  }
+  ASSERT_EQ(builder.Finish({}, ToHex(hash.Finish())), absl::OkStatus());
+  EXPECT_THAT(*TensorFile::Open(path).value().Get<float>("floats", {2, 2}),
+              ElementsAre(0, 5, 6, 0));
+}
+
 TEST(TensorFileBuilder, WithoutFinishNothingIsLeftBehindAndTheOldFileStays) {
   const vixen::testing::ScratchFolder folder;
   const std::string path = folder.File("t.safetensors");

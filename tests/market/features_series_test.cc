@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 #include "market/features.h"
 #include "market/features/series.h"
+#include "market/features/windows.h"
 #include "tests/market/example_bars.h"
 
 namespace vixen::market {

@@ -11,6 +11,7 @@
 #include "market/bar_check.h"
 #include "market/bar_warnings.h"
 #include "market/format.h"
+#include "market/scaler.h"
 #include "tests/market/example_bars.h"
 #include "tests/scratch_folder.h"
 
@@ -290,6 +291,27 @@ TEST(Import, AFitBeyondTheTrainingRowsIsWarnedAbout) {
   options.fit = BarRange{0, 60};
   EXPECT_THAT(Imported(Walk(350), options).report.warnings,
               ::testing::Contains(HasSubstr("--fit 0:60 reaches beyond the 50 training rows")));
+}
+
+// Rows 60 … 140 are the end of the first segment's earlier part, the second's, and the beginning of
+// the first one's later part: not in the order of the bars.
+TEST(Import, AFitOverRowsOutOfTheBarsOrderSumsThemInTheRowsOrder) {
+  const Bars bars = Joined(Walk(350, 1), Walk(350, 2));
+  ImportOptions options = Raw();
+  options.split = SplitPoint{std::nullopt, 0.5};
+  const ImportResult raw = Imported(bars, options);
+  ASSERT_EQ(raw.dataset->train_rows(), 100u);
+  for (const BarRange fit : {BarRange{60, 140}, BarRange{10, 90}}) {
+    options.raw = false;
+    options.fit = fit;
+    const FittedScaler wanted = FitScaler(raw.dataset->features(), kFeatureCount, fit);
+    const ImportResult result = Imported(bars, options);
+    EXPECT_EQ(result.dataset->scaler().mean, wanted.scaler.mean);
+    EXPECT_EQ(result.dataset->scaler().scale, wanted.scaler.scale);
+    std::vector<float> scaled(raw.dataset->features().begin(), raw.dataset->features().end());
+    ApplyScaler(wanted, scaled);
+    EXPECT_TRUE(std::ranges::equal(result.dataset->features(), scaled));
+  }
 }
 
 TEST(Import, VolumeThatIsAbsentIsRecordedAndItsColumnsAreZero) {

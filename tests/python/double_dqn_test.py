@@ -35,6 +35,6 @@ class DoubleDqn(unittest.TestCase):
 
 if __name__ == "__main__":
     if importlib.util.find_spec("torch") is None:
-        print("skipped: torch is not installed (pip install torch; 3 GB with CUDA)")
+        print("skipped: torch is not installed (scripts/python_env.sh)")
         sys.exit(77)
     unittest.main()
