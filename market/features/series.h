@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -65,37 +64,33 @@ struct SeriesView {
   double operator[](size_t k) const { return values[k]; }
 };
 
-// An owned series. Values before `from` are NaN, so that a formula that reads one too early shows;
-// the others are not set.
+// An owned series. Values before `from` are NaN, so that a formula that reads one too early shows.
 class Series {
  public:
-  Series(size_t from, size_t size)
-      : from_(std::min(from, size)),
-        size_(size),
-        values_(std::make_unique_for_overwrite<double[]>(size)) {
-    std::fill_n(values_.get(), from_, std::nan(""));
+  Series(size_t from, size_t size) : from_(std::min(from, size)), values_(size) {
+    std::fill_n(values_.begin(), from_, std::nan(""));
   }
 
   // values[k] = formula(k) for k ≥ from. A formula without branches is vectorised.
   template <typename Formula>
   static Series Of(size_t from, size_t size, Formula formula) {
     Series series(from, size);
-    double* __restrict out = series.values_.get();
+    double* __restrict out = series.data();
     for (size_t k = from; k < size; ++k) out[k] = formula(k);
     return series;
   }
 
-  operator SeriesView() const { return {from_, {values_.get(), size_}}; }
+  operator SeriesView() const { return {from_, values_}; }
   size_t from() const { return from_; }
-  size_t size() const { return size_; }
-  const double* data() const { return values_.get(); }
-  double* data() { return values_.get(); }
+  size_t size() const { return values_.size(); }
+  const double* data() const { return values_.data(); }
+  double* data() { return values_.data(); }
   double operator[](size_t k) const { return values_[k]; }
   double& operator[](size_t k) { return values_[k]; }
 
  private:
-  size_t from_, size_;
-  std::unique_ptr<double[]> values_;
+  size_t from_;
+  std::vector<double> values_;
 };
 
 // The zero rule: below these sizes a difference is rounding, not market.

@@ -22,11 +22,11 @@ Value Load(const double* from) {
 double Magnitude(double x) { return x < 0 ? -x : x; }
 Lanes Magnitude(Lanes x) { return x < 0 ? -x : x; }
 
-// The windows of `Count` values side by side, the first of which ends at k.
-template <typename Value, size_t Count, typename Prepare, typename Term, typename Finish>
+// `Count` values of kWidth windows each, side by side, the first of which ends at k.
+template <typename Value, size_t kWidth, size_t Count, typename Prepare, typename Term,
+          typename Finish>
 void WindowsAt(const double* x, double* out, size_t k, size_t n, Prepare prepare, Term term,
                Finish finish) {
-  constexpr size_t kWidth = sizeof(Value) / sizeof(double);
   Value sum[Count], prepared[Count];
   for (size_t i = 0; i < Count; ++i) {
     sum[i] = Value{};
@@ -51,10 +51,10 @@ Series OverWindows(SeriesView x, size_t n, Prepare prepare, Term term, Finish fi
   const double* values = x.values.data();
   size_t k = out.from();
   for (; k + kRegisters * kLanes <= out.size(); k += kRegisters * kLanes) {
-    WindowsAt<Lanes, kRegisters>(values, out.data(), k, n, prepare, term, finish);
+    WindowsAt<Lanes, kLanes, kRegisters>(values, out.data(), k, n, prepare, term, finish);
   }
   for (; k < out.size(); ++k) {
-    WindowsAt<double, 1>(values, out.data(), k, n, prepare, term, finish);
+    WindowsAt<double, 1, 1>(values, out.data(), k, n, prepare, term, finish);
   }
   return out;
 }

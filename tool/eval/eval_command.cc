@@ -14,6 +14,7 @@
 #include "proto/config/config_flags.h"
 #include "proto/config/settings.h"
 #include "tool/command.h"
+#include "tool/eval/curves.h"
 #include "tool/eval/evaluator.h"
 #include "tool/eval/policy_inputs.h"
 #include "tool/eval/summary_text.h"
@@ -28,6 +29,7 @@ struct EvalFlags {
   std::string range;
   std::string out;
   std::string trades;
+  std::string series;
   std::string calendar = "24x7";
   double risk_free = 0;
   uint64_t folds = 0;
@@ -181,14 +183,15 @@ EvaluatorOptions OptionsOf(const EvalFlags& flags, const std::vector<PolicyInput
   return options;
 }
 
-absl::Status WriteFiles(const EvalFlags& flags, const Evaluation& evaluation) {
-  if (!flags.out.empty()) {
-    VIXEN_RETURN_IF_ERROR(base::WriteFileAtomically(flags.out, EvaluationToJson(evaluation)));
-  }
+// The file for the report comes last: it keeps some of the steps only.
+absl::Status WriteFiles(const EvalFlags& flags, Evaluation& evaluation) {
   if (!flags.trades.empty()) {
     VIXEN_RETURN_IF_ERROR(base::WriteFileAtomically(flags.trades, TradesCsv(evaluation)));
   }
-  return absl::OkStatus();
+  if (!flags.series.empty()) VIXEN_RETURN_IF_ERROR(WriteSeries(evaluation, flags.series));
+  if (flags.out.empty()) return absl::OkStatus();
+  Compact(evaluation);
+  return base::WriteFileAtomically(flags.out, EvaluationToJson(evaluation));
 }
 
 absl::Status RunEval(EvalFlags& flags) {
@@ -230,6 +233,7 @@ absl::Status RunEval(EvalFlags& flags) {
   std::cout << SummaryText(evaluation);
   if (!flags.out.empty()) std::cout << "Evaluation: " << flags.out << "\n";
   if (!flags.trades.empty()) std::cout << "Trades: " << flags.trades << "\n";
+  if (!flags.series.empty()) std::cout << "Series: " << flags.series << "\n";
   return absl::OkStatus();
 }
 
@@ -269,6 +273,8 @@ void AddEval(CLI::App& app, Selected& selected) {
                       "bars A:B; default: the rows after the training rows, else all");
   command->add_option("--out", flags->out, "evaluation file for vixen report");
   command->add_option("--trades", flags->trades, "CSV file of the trades");
+  command->add_option("--series", flags->series,
+                      "tensor file of every step: time, close, position, exposure, curves");
   command->add_option("--calendar", flags->calendar,
                       "the year where the data span less than one: 24x7, equity, fx, futures");
   command->add_option("--risk_free", flags->risk_free, "risk-free rate a year, such as 0.03");

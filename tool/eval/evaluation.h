@@ -26,11 +26,13 @@
 
 namespace vixen::tool {
 
-inline constexpr int kEvaluationFormatVersion = 2;
+inline constexpr int kEvaluationFormatVersion = 3;
 
-// One entry a step, parts one after another. `time` and `close` are those of the bar that the step
-// is marked at.
+// One entry a step, parts one after another; in the file of a long evaluation those of the steps
+// `step` only (Compact in curves.h). `time` and `close` are those of the bar that the step is
+// marked at.
 struct EvaluationSeries {
+  std::vector<uint64_t> step;  // rising; empty: every step
   std::vector<int64_t> time;
   std::vector<double> close;
   std::vector<double> position;  // units, after the trade
@@ -38,6 +40,21 @@ struct EvaluationSeries {
   std::vector<double> equity;
   std::vector<double> buy_and_hold;
   std::vector<double> moving_average;
+};
+
+// Sharpe ratio over the last `window` steps, an entry an entry of the series; NaN where there is
+// none.
+struct RollingSharpe {
+  uint64_t window = 0;  // 0: the evaluation is too short for one
+  std::vector<double> policy;
+  std::vector<double> buy_and_hold;
+};
+
+// A histogram: how many values below 0 and how many others each bin holds.
+struct Bins {
+  std::vector<double> middle;
+  std::vector<double> below_zero;
+  std::vector<double> others;
 };
 
 // The same policy with every fee, the spread and borrowing multiplied, run again: it decides anew
@@ -112,7 +129,11 @@ struct Evaluation {
   std::vector<EvaluationFold> folds;   // empty: not walk-forward
   bool fold_weights = false;           // a policy a fold, not one on all
   std::vector<Trade> trades;
+  uint64_t trades_left_out = 0;  // earlier ones that a file does not hold
   EvaluationSeries series;
+  RollingSharpe rolling;
+  Bins return_bins;  // returns of the steps with a position
+  Bins trade_bins;   // net profits of closed trades
   // Of the evaluated steps only; episode figures count the parts.
   kernels::LaunchStatistics statistics;
   std::array<uint64_t, kernels::kActions> action{};
@@ -123,7 +144,11 @@ struct Evaluation {
   double largest_equity_difference = 0;  // float64 books against the kernel's float32, relative
   std::vector<std::string> warnings;
 
-  uint64_t steps() const { return series.time.size(); }
+  uint64_t steps() const {
+    return parts.empty() ? 0 : parts.back().first_step + parts.back().steps;
+  }
+  // Step of entry i of the series.
+  uint64_t step_of(size_t i) const { return series.step.empty() ? i : series.step[i]; }
 };
 
 // Share of the terms' summed variance that each reward term has; all 0 when nothing varies.

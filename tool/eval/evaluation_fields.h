@@ -129,7 +129,20 @@ inline void Visit(Fields& f, EvaluationFold& v) {
   f("trained_to", v.trained_to);
 }
 
+inline void Visit(Fields& f, RollingSharpe& v) {
+  f("window", v.window);
+  f.WithGaps("policy", v.policy);
+  f.WithGaps("buy_and_hold", v.buy_and_hold);
+}
+
+inline void Visit(Fields& f, Bins& v) {
+  f("middle", v.middle);
+  f("below_zero", v.below_zero);
+  f("others", v.others);
+}
+
 inline void Visit(Fields& f, EvaluationSeries& v) {
+  f("step", v.step);
   f("time", v.time);
   f("close", v.close);
   f("position", v.position);
@@ -152,6 +165,7 @@ inline void VisitTop(Fields& f, Evaluation& v) {
   f("reward_equity_correlation", v.reward_equity_correlation);
   f("largest_equity_difference", v.largest_equity_difference);
   f("warnings", v.warnings);
+  f("trades_left_out", v.trades_left_out);
 }
 
 }  // namespace vixen::tool

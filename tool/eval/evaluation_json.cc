@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
@@ -190,21 +192,42 @@ absl::Status OutcomesFromJson(const Json& top, const char* key,
   return absl::OkStatus();
 }
 
-absl::Status CheckSeries(const EvaluationSeries& series) {
+absl::Status CheckSeries(const Evaluation& evaluation) {
+  const EvaluationSeries& series = evaluation.series;
   const size_t n = series.time.size();
   if (n == 0) return absl::InvalidArgumentError("series.time is empty");
-  const std::pair<const char*, const std::vector<double>*> columns[] = {
-      {"close", &series.close},
-      {"position", &series.position},
-      {"exposure", &series.exposure},
-      {"equity", &series.equity},
-      {"buy_and_hold", &series.buy_and_hold},
-      {"moving_average", &series.moving_average}};
-  for (const auto& [name, values] : columns) {
-    if (values->size() != n) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("series.", name, " has ", values->size(), " values, series.time has ", n));
+  const std::pair<const char*, size_t> columns[] = {
+      {"series.step", series.step.empty() ? n : series.step.size()},
+      {"series.close", series.close.size()},
+      {"series.position", series.position.size()},
+      {"series.exposure", series.exposure.size()},
+      {"series.equity", series.equity.size()},
+      {"series.buy_and_hold", series.buy_and_hold.size()},
+      {"series.moving_average", series.moving_average.size()},
+      {"rolling_sharpe.policy",
+       evaluation.rolling.window == 0 ? n : evaluation.rolling.policy.size()},
+      {"rolling_sharpe.buy_and_hold",
+       evaluation.rolling.window == 0 ? n : evaluation.rolling.buy_and_hold.size()}};
+  for (const auto& [name, size] : columns) {
+    if (size == n) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, " has ", size, " values, series.time has ", n));
+  }
+  for (const Bins* bins : {&evaluation.return_bins, &evaluation.trade_bins}) {
+    if (bins->below_zero.size() == bins->middle.size() &&
+        bins->others.size() == bins->middle.size()) {
+      continue;
     }
+    return absl::InvalidArgumentError("bins differ in length");
+  }
+  const uint64_t steps = evaluation.steps();
+  const auto& step = series.step;
+  if (step.empty() ? n != steps
+                   : step.back() >= steps ||
+                         !std::is_sorted(step.begin(), step.end(), std::less_equal<>())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("parts hold ", steps, " steps, the series has ", n, " entries",
+                     step.empty() ? "" : " whose steps do not rise below that"));
   }
   return absl::OkStatus();
 }
@@ -212,15 +235,11 @@ absl::Status CheckSeries(const EvaluationSeries& series) {
 absl::Status CheckParts(const Evaluation& evaluation) {
   uint64_t step = 0;
   for (const EvaluationPart& part : evaluation.parts) {
-    if (part.first_step != step || part.steps == 0 || part.steps > evaluation.steps() - step) {
+    if (part.first_step != step || part.steps == 0 || part.steps > UINT64_MAX - step) {
       return absl::InvalidArgumentError(
           absl::StrCat("parts do not cover the steps one after another at step ", step));
     }
     step += part.steps;
-  }
-  if (step != evaluation.steps()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("parts hold ", step, " steps, the series ", evaluation.steps()));
   }
   for (const Trade& trade : evaluation.trades) {
     if (trade.entry_step > trade.exit_step || trade.exit_step >= evaluation.steps()) {
@@ -248,6 +267,9 @@ absl::Status ReadTop(const Json& top, Evaluation& evaluation) {
   VIXEN_RETURN_IF_ERROR(FromJson(top, "counts", evaluation.statistics));
   VIXEN_RETURN_IF_ERROR(FromJson(top, "random_timing", evaluation.random_timing));
   VIXEN_RETURN_IF_ERROR(FromJson(top, "series", evaluation.series));
+  VIXEN_RETURN_IF_ERROR(FromJson(top, "rolling_sharpe", evaluation.rolling));
+  VIXEN_RETURN_IF_ERROR(FromJson(top, "return_bins", evaluation.return_bins));
+  VIXEN_RETURN_IF_ERROR(FromJson(top, "trade_bins", evaluation.trade_bins));
   for (const auto& [name, value] : top.at("settings").items()) {
     evaluation.settings.emplace_back(name, value.get<std::string>());
   }
@@ -276,8 +298,8 @@ absl::Status ReadTop(const Json& top, Evaluation& evaluation) {
   VIXEN_RETURN_IF_ERROR(
       OutcomesFromJson(top, "by_exposure", ExposureNames(), evaluation.by_exposure));
   VIXEN_RETURN_IF_ERROR(OutcomesFromJson(top, "by_barrier", BarrierNames(), evaluation.by_barrier));
-  VIXEN_RETURN_IF_ERROR(CheckSeries(evaluation.series));
-  return CheckParts(evaluation);
+  VIXEN_RETURN_IF_ERROR(CheckParts(evaluation));
+  return CheckSeries(evaluation);
 }
 
 }  // namespace
@@ -322,6 +344,9 @@ std::string EvaluationToJson(const Evaluation& evaluation, bool summary_only) {
   top["trades"] = Json::array();
   for (const Trade& trade : evaluation.trades) top["trades"].push_back(ToJson(trade));
   top["series"] = ToJson(evaluation.series);
+  top["rolling_sharpe"] = ToJson(evaluation.rolling);
+  top["return_bins"] = ToJson(evaluation.return_bins);
+  top["trade_bins"] = ToJson(evaluation.trade_bins);
   return text();
 }
 

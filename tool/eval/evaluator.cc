@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "kernels/env/rules.h"
+#include "tool/eval/curves.h"
 #include "tool/eval/folds.h"
 #include "tool/eval/warnings.h"
 #include "tool/format.h"
@@ -233,6 +234,7 @@ absl::StatusOr<Evaluation> Evaluate(const EvaluatorOptions& options) {
   evaluation.cost_scales.push_back({1, evaluation.policy});
   std::sort(evaluation.cost_scales.begin(), evaluation.cost_scales.end(),
             [](const CostScale& a, const CostScale& b) { return a.scale < b.scale; });
+  DescribeCurves(evaluation);
   AddWarnings(evaluation);
   return evaluation;
 }

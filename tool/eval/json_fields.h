@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 
@@ -56,6 +58,22 @@ class Fields {
     std::copy(std::begin(values), std::end(values), copy.begin());
     (*this)(key, copy);
     std::copy(copy.begin(), copy.end(), std::begin(values));
+  }
+
+  // Numbers among which NaN stands for none: null in the file.
+  void WithGaps(const char* key, std::vector<double>& values) {
+    std::vector<Json> entries;
+    if (!reading_) {
+      for (const double value : values) {
+        entries.push_back(std::isnan(value) ? Json(nullptr) : Json(value));
+      }
+    }
+    (*this)(key, entries);
+    if (!reading_) return;
+    values.clear();
+    for (const Json& entry : entries) {
+      values.push_back(entry.is_null() ? std::nan("") : entry.get<double>());
+    }
   }
 
   void Fault(const char* key, const char* what) {

@@ -16,12 +16,10 @@ Chart PriceChart(const Evaluation& evaluation);
 inline constexpr size_t kMostMarkedTrades = 120;
 Chart ExposureChart(const Evaluation& evaluation);
 
-// Steps of the rolling window; empty when the evaluation is too short for one.
-std::optional<size_t> RollingWindow(const Evaluation& evaluation);
-Chart RollingSharpeChart(const Evaluation& evaluation, size_t window);
+// Without series when the evaluation is too short for a window.
+Chart RollingSharpeChart(const Evaluation& evaluation);
 
-// Returns of the steps with a position, in 41 bins between the 0.5 % and 99.5 % quantiles; the
-// outer bins hold what lies beyond.
+// Returns of the steps with a position.
 Chart ReturnDistributionChart(const Evaluation& evaluation);
 // Net profits of closed trades.
 Chart TradeDistributionChart(const Evaluation& evaluation);

@@ -191,7 +191,7 @@ std::string CurveSection(const Evaluation& evaluation) {
   html += Element("h2", "Drawdown") + Element("p", "Below the highest equity so far.", "sub");
   html += Figure(RenderResponsive(DrawdownChart(evaluation)));
 
-  const size_t trades = evaluation.trades.size();
+  const size_t trades = evaluation.trades.size() + evaluation.trades_left_out;
   html += Element("h2", "Position on price");
   html +=
       Element("p",
@@ -205,13 +205,13 @@ std::string CurveSection(const Evaluation& evaluation) {
   html += Figure(RenderResponsive(ExposureChart(evaluation)));
 
   html += Element("h2", "Rolling Sharpe ratio");
-  if (const auto window = RollingWindow(evaluation)) {
+  if (const uint64_t window = evaluation.rolling.window; window > 0) {
     html += Element("p",
-                    absl::StrCat("Over the last ", Count(*window), " steps, a year of ",
+                    absl::StrCat("Over the last ", Count(window), " steps, a year of ",
                                  Decimal(evaluation.annualisation.steps_a_year, 0),
                                  " steps. Gaps: no return in the window."),
                     "sub");
-    html += Figure(RenderResponsive(RollingSharpeChart(evaluation, *window)));
+    html += Figure(RenderResponsive(RollingSharpeChart(evaluation)));
   } else {
     html += Element("p", "Fewer than 120 steps: no window is long enough.", "note");
   }
@@ -300,13 +300,16 @@ std::string TradeSection(const Evaluation& evaluation) {
                {"costs"},
                {"net profit"}});
   const size_t shown = std::min(trades.size(), kMostTradeRows);
-  for (size_t i = trades.size() - shown; i < trades.size(); ++i) TradeRow(trades[i], i + 1, table);
+  for (size_t i = trades.size() - shown; i < trades.size(); ++i) {
+    TradeRow(trades[i], evaluation.trades_left_out + i + 1, table);
+  }
   const std::string rows = table.Html();
-  if (shown < trades.size()) {
-    html += Element("p",
-                    absl::StrCat("The last ", shown, " of ", Count(trades.size()),
-                                 "; the evaluation file has all."),
-                    "note");
+  const uint64_t all = trades.size() + evaluation.trades_left_out;
+  if (shown < all) {
+    html += Element(
+        "p",
+        absl::StrCat("The last ", shown, " of ", Count(all), "; vixen eval --trades writes all."),
+        "note");
   }
   if (shown <= 12) return html + rows;
   return absl::StrCat(html, "<details><summary>Show ", shown, " trades</summary>", rows,

@@ -210,12 +210,13 @@ TEST_F(Commands, EvalWritesTradesAndTheSpreadOfSeeds) {
   const std::string data = WriteDataset();
   const std::string weights = WriteWeights(37);
   ASSERT_TRUE(Run({"eval", "--data", data, "--weights", weights, "--trades", In("t.csv"),
-                   "--epsilon", "0.5", "--seeds", "3", "--json"})
+                   "--series", In("s.safetensors"), "--epsilon", "0.5", "--seeds", "3", "--json"})
                   .ok());
   const Json json = Json::parse(printed_);
   EXPECT_EQ(json["seeds"].size(), 3u);
   EXPECT_EQ(json["seed_summary"]["total_return"]["count"], 3);
   EXPECT_EQ(json["epsilon"], 0.5);
+  EXPECT_TRUE(base::TensorFile::Open(In("s.safetensors"))->Get<double>("equity", {12}).ok());
   EXPECT_THAT(base::ReadFile(In("t.csv")).value(), HasSubstr("number,side,status,fold,entry_step"));
   ASSERT_TRUE(Run({"eval", "--data", data, "--weights", weights, "--seeds", "3"}).ok());
   EXPECT_THAT(printed_, HasSubstr("does the same under every seed"));

@@ -196,7 +196,7 @@ TEST(EvaluationFile, NamesWhatIsWrong) {
   };
   EXPECT_THAT(fault("\"format\":\"vixen evaluation\"", "\"format\":\"other\""),
               HasSubstr("e.json: is not an evaluation file"));
-  EXPECT_THAT(fault("\"format_version\":2", "\"format_version\":99"), HasSubstr("99"));
+  EXPECT_THAT(fault("\"format_version\":3", "\"format_version\":99"), HasSubstr("99"));
   EXPECT_THAT(fault("\"initial_capital\":", "\"initial_kapital\":"),
               HasSubstr("initial_capital is missing"));
   EXPECT_THAT(fault("\"close\":[101.0,", "\"close\":["), HasSubstr("series.close has 1 values"));

@@ -10,6 +10,7 @@
 #include "tests/tool/eval/worked_example.h"
 #include "tests/tool/hand_made.h"
 #include "tests/tool/markup.h"
+#include "tool/eval/curves.h"
 #include "tool/eval/evaluator.h"
 #include "tool/format.h"
 #include "tool/report/axis.h"
@@ -302,7 +303,13 @@ TEST(Report, StaysSmallForAManyYearsOfMinutes) {
   for (size_t i = 0; i < n; ++i) series.time[i] = start + static_cast<int64_t>(i) * 60'000'000'000;
   evaluation.parts[0].steps = n;
   for (int i = 0; i < 20'000; ++i) evaluation.trades.push_back(evaluation.trades[0]);
+  DescribeCurves(evaluation);
   EXPECT_LT(RenderReport({evaluation}, std::nullopt).size(), 5u << 20);
+  Compact(evaluation);
+  const std::string page = RenderReport({evaluation}, std::nullopt);
+  EXPECT_LT(page.size(), 5u << 20);
+  EXPECT_THAT(page, HasSubstr("1,000,000 steps"));
+  EXPECT_THAT(page, HasSubstr("The last 200 of 20,014"));
 }
 
 TEST(TrainingLog, ReadsNestedNumbersAndSkipsALastLineCutShort) {
