@@ -54,7 +54,7 @@ void FillAveragesOfAverages(const BarBlock& bars, const CloseAverages& averages,
 double Counted(double side, double other, double close) {
   const double lead = side - other;
   const bool counts =
-      (side > 0) & !PriceIsZero(side, close) & (lead > 0) & !PriceIsZero(lead, close);
+      side > 0 && !PriceIsZero(side, close) && lead > 0 && !PriceIsZero(lead, close);
   return counts ? side : 0;
 }
 

@@ -25,7 +25,7 @@ void FillRealisedVolatility(const Series& returns, FeatureSink& sink) {
   // ln 1 = 0 where either is 0.
   sink.FillLog(36, [&](size_t k) {
     const double ratio = rv10[k] / rv60[k];
-    return (rv10[k] == 0) | (rv60[k] == 0) ? 1 : ratio;
+    return rv10[k] == 0 || rv60[k] == 0 ? 1 : ratio;
   });
 }
 

@@ -55,7 +55,7 @@ void FillMoneyFlow(const BarBlock& bars, const Series& typical, FeatureSink& sin
                                 [&, direction](size_t k) {
                                   const double move = typical[k] - typical[k - 1];
                                   const bool counts =
-                                      (move * direction > 0) & !PriceIsZero(move, close[k]);
+                                      move * direction > 0 && !PriceIsZero(move, close[k]);
                                   return counts ? typical[k] * volume[k] : 0.0;
                                 }),
                      14);
