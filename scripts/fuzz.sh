@@ -13,7 +13,7 @@ while [ $# -gt 0 ]; do
     *) targets+=("$1"); shift ;;
   esac
 done
-[ ${#targets[@]} -gt 0 ] || targets=(batch_decoder collect_request config csv dbn npy tensor_file weights)
+[ ${#targets[@]} -gt 0 ] || targets=(batch_decoder checkpoint collect_request config csv dbn http_request npy tensor_file weights)
 if [ -z "$bin" ]; then
   "$VIXEN_ROOT/scripts/build.sh" fuzz
   bin="$VIXEN_ROOT/build/fuzz/tests"

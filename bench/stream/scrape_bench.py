@@ -8,6 +8,7 @@ import json
 import pathlib
 import re
 import socket
+import subprocess
 import sys
 import tempfile
 import threading
@@ -19,22 +20,25 @@ from world import World, channel_to  # noqa: E402
 from consumer import Stream, batches, open_request  # noqa: E402
 
 
-def take(port, group, name, stopping):
-    """A consumer that takes and acknowledges all it can."""
+STREAMS_A_PROCESS = 8
+
+
+def take(port, group, name):
+    """A consumer that takes and acknowledges all it can, until the process is killed."""
     channel = channel_to(port)
     stream = Stream(channel, open_request("p", group, name))
     stream.credit(2)
-    try:
-        for header, _, _ in batches(stream.call):
-            stream.acknowledge(header.run_id, header.sequence)
-            stream.credit(1)
-            if stopping.is_set():
-                break
-    except Exception as ended:  # the actor went first
-        if not stopping.is_set():
-            print(ended, file=sys.stderr)
-    stream.cancel()
-    channel.close()
+    for header, _, _ in batches(stream.call):
+        stream.acknowledge(header.run_id, header.sequence)
+        stream.credit(1)
+
+
+def take_all(port, numbers, groups):
+    threads = [threading.Thread(target=take, args=(port, f"g{i % groups}", f"c{i}")) for i in numbers]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
 
 def main():
@@ -43,19 +47,22 @@ def main():
     parser.add_argument("--groups", type=int, default=64)
     parser.add_argument("--scrapes", type=int, default=200)
     parser.add_argument("--idle", type=int, default=500)
+    parser.add_argument("--take", help=argparse.SUPPRESS)  # PORT:FIRST: a process of consumers
     flags = parser.parse_args()
+    if flags.take:
+        port, first = map(int, flags.take.split(":"))
+        return take_all(port, range(first, min(first + STREAMS_A_PROCESS, flags.streams)), flags.groups)
     with tempfile.TemporaryDirectory() as folder:
         world = World(folder, episodes=32, steps=64, progress_deadline_seconds=60, keepalive_seconds=60)
-        stopping = threading.Event()
         idle = []
         try:
             world.start_actor()
             world.push()
-            takers = [threading.Thread(target=take, daemon=True,
-                                       args=(world.port, f"g{i % flags.groups}", f"c{i}", stopping))
-                      for i in range(flags.streams)]
-            for taker in takers:
-                taker.start()
+            # Not in this process, whose answers they would hold up.
+            for first in range(0, flags.streams, STREAMS_A_PROCESS):
+                world.children.append(subprocess.Popen(
+                    [sys.executable, __file__, "--take", f"{world.port}:{first}", "--streams", str(flags.streams),
+                     "--groups", str(flags.groups)], stderr=subprocess.DEVNULL))
             world.wait_until(lambda: world.metric("vixen_streams_open ") == flags.streams, "all streams", 60)
             idle = [socket.create_connection(("127.0.0.1", world.metrics_port)) for _ in range(flags.idle)]
             produced = lambda: world.metric('vixen_batches_total{policy="p"}')
@@ -76,7 +83,6 @@ def main():
                 "scrape_ms_p99": round(times[int(0.99 * len(times))], 2), "scrape_ms_most": round(times[-1], 2),
                 "collect_and_write_ms_mean": round(1e3 * inside["sum"] / inside["count"], 2)}))
         finally:
-            stopping.set()
             for connection in idle:
                 connection.close()
             world.close()

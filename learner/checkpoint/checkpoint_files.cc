@@ -3,6 +3,8 @@
 
 #include <google/protobuf/text_format.h>
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
 #include "base/sha256_sums.h"
@@ -84,11 +86,9 @@ absl::Status WriteWindows(const std::string& path, const LearnerCut& cut) {
   return writer.Write(path);
 }
 
-absl::Status ReadNetworks(const std::string& folder, LearnerCut& cut) {
-  VIXEN_ASSIGN_OR_RETURN(const base::TensorFile weights,
-                         base::TensorFile::Open(In(folder, codec::kCheckpointWeights), false));
-  VIXEN_ASSIGN_OR_RETURN(const base::TensorFile optimizer,
-                         base::TensorFile::Open(In(folder, codec::kCheckpointOptimizer), false));
+absl::Status ReadNetworks(const CheckpointTensors& files, LearnerCut& cut) {
+  const base::TensorFile& weights = files.weights;
+  const base::TensorFile& optimizer = files.optimizer;
   const kernels::Architecture architecture = codec::FromProto(cut.head.architecture());
   TrainerCut& trainer = cut.trainer;
   VIXEN_ASSIGN_OR_RETURN(trainer.online, kernels::ReadParameters(weights, "online.", architecture,
@@ -108,10 +108,10 @@ absl::Status ReadNetworks(const std::string& folder, LearnerCut& cut) {
   return absl::OkStatus();
 }
 
-absl::Status ReadRows(const std::string& folder, LearnerCut& cut) {
+absl::Status ReadRows(const CheckpointTensors& files, LearnerCut& cut) {
+  const base::TensorFile& rows = files.replay;
+  const base::TensorFile& windows = files.windows;
   const v1::CheckpointReplay& replay = cut.head.replay();
-  VIXEN_ASSIGN_OR_RETURN(const base::TensorFile rows,
-                         base::TensorFile::Open(In(folder, codec::kCheckpointReplay), false));
   VIXEN_ASSIGN_OR_RETURN(cut.replay.rows, RowColumns::Read(rows, replay.rows()));
   VIXEN_ASSIGN_OR_RETURN(const std::span<const double> leaves,
                          rows.Get<double>("leaf", {static_cast<int64_t>(replay.rows())}));
@@ -119,8 +119,6 @@ absl::Status ReadRows(const std::string& folder, LearnerCut& cut) {
   cut.replay.inserted = replay.inserted();
   cut.replay.sampler = replay.sampler();
 
-  VIXEN_ASSIGN_OR_RETURN(const base::TensorFile windows,
-                         base::TensorFile::Open(In(folder, codec::kCheckpointWindows), false));
   VIXEN_ASSIGN_OR_RETURN(const std::span<const uint32_t> run, windows.Get<uint32_t>("run", {-1}));
   VIXEN_ASSIGN_OR_RETURN(const std::span<const uint32_t> slot,
                          windows.Get<uint32_t>("slot", {static_cast<int64_t>(run.size())}));
@@ -128,6 +126,27 @@ absl::Status ReadRows(const std::string& folder, LearnerCut& cut) {
   cut.window_slot.assign(slot.begin(), slot.end());
   VIXEN_ASSIGN_OR_RETURN(cut.window_rows, RowColumns::Read(windows, run.size()));
   return absl::OkStatus();
+}
+
+absl::Status ReadTensors(const CheckpointTensors& files, LearnerCut& cut) {
+  VIXEN_RETURN_IF_ERROR(ReadNetworks(files, cut));
+  return ReadRows(files, cut);
+}
+
+absl::Status OpenAndRead(const std::string& folder, LearnerCut& cut) {
+  const auto open = [&](const char* file) {
+    return base::TensorFile::Open(In(folder, file), false);
+  };
+  VIXEN_ASSIGN_OR_RETURN(const base::TensorFile weights, open(codec::kCheckpointWeights));
+  VIXEN_ASSIGN_OR_RETURN(const base::TensorFile optimizer, open(codec::kCheckpointOptimizer));
+  VIXEN_ASSIGN_OR_RETURN(const base::TensorFile replay, open(codec::kCheckpointReplay));
+  VIXEN_ASSIGN_OR_RETURN(const base::TensorFile windows, open(codec::kCheckpointWindows));
+  return ReadTensors({weights, optimizer, replay, windows}, cut);
+}
+
+absl::StatusOr<LearnerCut> CutOr(const absl::Status& read, LearnerCut&& cut) {
+  if (read.ok()) return std::move(cut);
+  return absl::DataLossError(absl::StrCat("checkpoint is damaged: ", read.message()));
 }
 
 }  // namespace
@@ -143,16 +162,19 @@ absl::Status WriteCheckpointFiles(const std::string& folder, const LearnerCut& c
   return base::WriteSha256Sums(folder, codec::kCheckpointFiles);
 }
 
+absl::StatusOr<LearnerCut> AssembleCut(v1::Checkpoint head, const CheckpointTensors& files) {
+  LearnerCut cut;
+  cut.head = std::move(head);
+  const absl::Status read = ReadTensors(files, cut);
+  return CutOr(read, std::move(cut));
+}
+
 absl::StatusOr<LearnerCut> ReadCheckpointFiles(const std::string& folder) {
   VIXEN_RETURN_IF_ERROR(codec::VerifyCheckpoint(folder));
   LearnerCut cut;
   VIXEN_ASSIGN_OR_RETURN(cut.head, codec::ReadCheckpointHead(folder));
-  absl::Status status = ReadNetworks(folder, cut);
-  if (status.ok()) status = ReadRows(folder, cut);
-  if (!status.ok()) {
-    return absl::DataLossError(absl::StrCat("checkpoint is damaged: ", status.message()));
-  }
-  return cut;
+  const absl::Status read = OpenAndRead(folder, cut);
+  return CutOr(read, std::move(cut));
 }
 
 }  // namespace vixen::learner

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "base/version.h"
+#include "learner/checkpoint/cut_check.h"
 #include "learner/loop/learner.h"
 #include "proto/codec/convert.h"
 #include "proto/config/config_file.h"
@@ -79,6 +80,7 @@ void Learner::SaveCut(LearnerCut& cut) const {
 
 absl::Status Learner::RestoreCut(const LearnerCut& cut) {
   const v1::Checkpoint& head = cut.head;
+  VIXEN_RETURN_IF_ERROR(CheckCut(cut, plan_.bars));
   if (plan_.curious() != cut.curiosity.has_value()) {
     return absl::DataLossError("checkpoint is damaged: curiosity and curiosity_max disagree");
   }

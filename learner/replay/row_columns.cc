@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 
+#include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 
 namespace vixen::learner {
@@ -81,6 +83,11 @@ void RowColumns::AddTo(base::TensorFileWriter& writer) const {
 }
 
 absl::StatusOr<RowColumns> RowColumns::Read(const base::TensorFile& file, size_t rows) {
+  // As a length it would be negative, which stands for any length.
+  if (rows > static_cast<size_t>(std::numeric_limits<int64_t>::max())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(file.source(), ": ", rows, " rows are more than there can be"));
+  }
   RowColumns columns;
   columns.rows = rows;
   absl::Status status;

@@ -9,7 +9,7 @@
 namespace vixen::market::csv {
 namespace {
 
-constexpr size_t kBufferBytes = 1 << 20;
+constexpr size_t kBufferBytes = 256 << 10;
 static_assert(kBufferBytes > LineReader::kLongestLine);
 
 struct Magic {
@@ -31,15 +31,16 @@ bool IsBlank(std::string_view line) {
 
 }  // namespace
 
-LineReader::LineReader(ByteSource source) : source_(std::move(source)), buffer_(kBufferBytes) {}
+LineReader::LineReader(ByteSource source)
+    : source_(std::move(source)), buffer_(std::make_unique_for_overwrite<char[]>(kBufferBytes)) {}
 
 absl::Status LineReader::Refill() {
-  std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
+  std::memmove(buffer_.get(), buffer_.get() + begin_, end_ - begin_);
   end_ -= begin_;
   begin_ = 0;
-  while (end_ < buffer_.size() && !at_end_) {
+  while (end_ < kBufferBytes && !at_end_) {
     VIXEN_ASSIGN_OR_RETURN(const size_t got,
-                           source_.Read(buffer_.data() + end_, buffer_.size() - end_));
+                           source_.Read(buffer_.get() + end_, kBufferBytes - end_));
     at_end_ = got == 0;
     end_ += got;
   }
@@ -47,7 +48,7 @@ absl::Status LineReader::Refill() {
 }
 
 absl::Status LineReader::CheckStart() const {
-  const std::string_view start(buffer_.data() + begin_, end_ - begin_);
+  const std::string_view start(buffer_.get() + begin_, end_ - begin_);
   for (const Magic& magic : kNotText) {
     if (start.starts_with(magic.bytes)) {
       return absl::InvalidArgumentError(absl::StrCat(path(), ": is ", magic.what));
@@ -67,20 +68,20 @@ absl::Status LineReader::CheckStart() const {
 
 absl::StatusOr<bool> LineReader::NextRaw(std::string_view& line) {
   const void* newline =
-      begin_ < end_ ? std::memchr(buffer_.data() + begin_, '\n', end_ - begin_) : nullptr;
+      begin_ < end_ ? std::memchr(buffer_.get() + begin_, '\n', end_ - begin_) : nullptr;
   if (newline == nullptr && !at_end_) {
     const bool start = line_number_ == 0 && end_ == 0;
     VIXEN_RETURN_IF_ERROR(Refill());
     if (start) {
       VIXEN_RETURN_IF_ERROR(CheckStart());
       constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-      if (std::string_view(buffer_.data(), end_).starts_with(kByteOrderMark)) begin_ = 3;
+      if (std::string_view(buffer_.get(), end_).starts_with(kByteOrderMark)) begin_ = 3;
     }
-    newline = std::memchr(buffer_.data() + begin_, '\n', end_ - begin_);
+    newline = std::memchr(buffer_.get() + begin_, '\n', end_ - begin_);
   }
   if (begin_ == end_) return false;
   ++line_number_;
-  const char* from = buffer_.data() + begin_;
+  const char* from = buffer_.get() + begin_;
   const size_t length =
       newline == nullptr ? end_ - begin_ : static_cast<const char*>(newline) - from;
   if (length > kLongestLine) {

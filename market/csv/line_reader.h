@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "market/csv/byte_source.h"
@@ -33,7 +33,7 @@ class LineReader {
   absl::Status CheckStart() const;
 
   ByteSource source_;
-  std::vector<char> buffer_;
+  std::unique_ptr<char[]> buffer_;
   size_t begin_ = 0;  // of what is not yet returned
   size_t end_ = 0;
   bool at_end_ = false;

@@ -19,7 +19,7 @@
 namespace vixen::market::dbn {
 namespace {
 
-constexpr size_t kPiece = 1 << 20;
+constexpr size_t kPiece = 256 << 10;
 // Bars pack four- to tenfold. What unfolds a thousandfold is made to fill the memory.
 constexpr uint64_t kMostUnfolding = 1000;
 constexpr uint64_t kUnfoldingFrom = 64 << 20;

@@ -20,7 +20,8 @@ float Saturate(float value) {
 
 #if defined(__F16C__)
 uint16_t ToHalf(float value) {
-  return static_cast<uint16_t>(_cvtss_sh(Saturate(value), _MM_FROUND_TO_NEAREST_INT));
+  const __m128i half = _mm_cvtps_ph(_mm_set_ss(Saturate(value)), _MM_FROUND_TO_NEAREST_INT);
+  return static_cast<uint16_t>(_mm_cvtsi128_si32(half));
 }
 float ToFloat(uint16_t half) { return _cvtsh_ss(half); }
 #else

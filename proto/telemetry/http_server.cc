@@ -11,7 +11,6 @@
 #include <cstring>
 #include <utility>
 
-#include "base/str_cat.h"
 #include "proto/transport/listen_error.h"
 #include "proto/transport/listening_sockets.h"
 
@@ -22,32 +21,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kLookMs = 1000;    // deadlines are looked at so often
 constexpr int kNoSocketMs = 50;  // pause while no descriptor is free and none can be freed
-constexpr std::string_view kHeadEnd = "\r\n\r\n";
-
-const char* ReasonOf(int code) {
-  switch (code) {
-    case 200:
-      return "OK";
-    case 400:
-      return "Bad Request";
-    case 404:
-      return "Not Found";
-    case 405:
-      return "Method Not Allowed";
-    case 503:
-      return "Service Unavailable";
-    default:
-      return "Error";
-  }
-}
-
-std::string TextOf(const HttpResponse& response, bool with_body) {
-  return base::StrCat("HTTP/1.1 ", response.code, " ", ReasonOf(response.code),
-                      "\r\nContent-Type: ", response.content_type,
-                      "\r\nContent-Length: ", response.body.size(),
-                      "\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n",
-                      with_body ? std::string_view(response.body) : std::string_view());
-}
 
 bool WouldBlock(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
 
@@ -55,7 +28,7 @@ bool WouldBlock(int error) { return error == EAGAIN || error == EWOULDBLOCK || e
 
 absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Listen(std::string_view setting,
                                                                const std::string& address,
-                                                               Handler handler) {
+                                                               HttpHandler handler) {
   auto opened = transport::OpenListeningSockets(address);
   if (!opened.ok()) {
     return transport::CannotListen(setting, address, std::string(opened.status().message()));
@@ -132,27 +105,8 @@ void HttpServer::Read(Connection& connection) {
     connection.done = count == 0 || !WouldBlock(errno);
     return;
   }
-  connection.request.append(buffer.data(), static_cast<size_t>(count));
-  if (connection.request.find(kHeadEnd) != std::string::npos) {
-    connection.response = Answer(connection.request);
-  } else if (connection.request.size() > kMostRequestBytes) {
-    connection.response = TextOf({.code = 400, .body = "the request is too long\n"}, true);
-  }
-}
-
-std::string HttpServer::Answer(std::string_view request) const {
-  const std::string_view line = request.substr(0, request.find("\r\n"));
-  const size_t space = line.find(' ');
-  const size_t end = space == std::string_view::npos ? space : line.find(' ', space + 1);
-  if (end == std::string_view::npos || line.substr(end + 1).substr(0, 7) != "HTTP/1.") {
-    return TextOf({.code = 400, .body = "this is no HTTP/1 request\n"}, true);
-  }
-  const std::string_view method = line.substr(0, space);
-  if (method != "GET" && method != "HEAD") {
-    return TextOf({.code = 405, .body = "only GET and HEAD\n"}, true);
-  }
-  const std::string_view target = line.substr(space + 1, end - space - 1);
-  return TextOf(handler_(target.substr(0, target.find('?'))), method == "GET");
+  connection.response =
+      AddToRequest({buffer.data(), static_cast<size_t>(count)}, handler_, connection.request);
 }
 
 void HttpServer::Write(Connection& connection) {

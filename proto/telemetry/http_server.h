@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <functional>
 #include <list>
 #include <memory>
 #include <string>
@@ -12,14 +11,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "proto/telemetry/http_exchange.h"
 
 namespace vixen::telemetry {
-
-struct HttpResponse {
-  int code = 200;
-  std::string content_type = "text/plain; charset=utf-8";
-  std::string body;
-};
 
 // Answers GET and HEAD of a few small pages (metrics, probes) over HTTP/1.1, one request a
 // connection. One thread waits for all connections at once, so that none can hold up another: a
@@ -29,17 +23,13 @@ struct HttpResponse {
 class HttpServer {
  public:
   static constexpr size_t kMostConnections = 128;
-  static constexpr size_t kMostRequestBytes = 8 << 10;
   static constexpr std::chrono::seconds kRequestTime{10};
 
-  // Called on the server's thread with the path without its query.
-  using Handler = std::function<HttpResponse(std::string_view path)>;
-
   // UNAVAILABLE "cannot listen on ADDRESS: reason; choose another address with --SETTING". Port 0
-  // chooses a free one.
+  // chooses a free one. `handler` is called on the server's thread.
   static absl::StatusOr<std::unique_ptr<HttpServer>> Listen(std::string_view setting,
                                                             const std::string& address,
-                                                            Handler handler);
+                                                            HttpHandler handler);
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
@@ -56,16 +46,15 @@ class HttpServer {
     bool done = false;
   };
 
-  explicit HttpServer(Handler handler) : handler_(std::move(handler)) {}
+  explicit HttpServer(HttpHandler handler) : handler_(std::move(handler)) {}
   void Run();
   void AcceptFrom(int listening);
   void Serve(Connection& connection);
   void Read(Connection& connection);
   void Write(Connection& connection);
-  std::string Answer(std::string_view request) const;
   void CloseFinished();
 
-  const Handler handler_;
+  const HttpHandler handler_;
   std::vector<int> listening_;
   int wake_ = -1;
   int port_ = 0;

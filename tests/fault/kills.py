@@ -100,7 +100,7 @@ class KillWorld:
     def _start_learner(self):
         if self.learner in self.world.children:
             self.world.children.remove(self.learner)
-        self.learner = self.world.start_learner(policy="q", resume="last", checkpoint_seconds=1)
+        self.learner = self.world.start_learner(policy="q", device="cpu", resume="last", checkpoint_seconds=1)
 
     def _learner_more(self):
         """Batches on a stream of this process, not only those of a checkpoint."""

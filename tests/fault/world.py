@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Small actors, learners and consumers of the fault tests and benches: short launches, narrow networks."""
 import pathlib
+import random
 import socket
 import subprocess
 import sys
@@ -25,8 +26,16 @@ def flags(settings):
 
 
 def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
+    """Below the ports that the system gives out by itself: one that an actor gives up for a moment while it
+    is killed must not be taken meanwhile by somebody's connection."""
+    first = int(pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    for port in random.SystemRandom().sample(range(max(1024, first - 12000), first), 100):
+        try:
+            with socket.create_server(("127.0.0.1", port)):
+                return port
+        except OSError:
+            continue
+    raise AssertionError(f"no free port below {first}")
 
 
 class World:

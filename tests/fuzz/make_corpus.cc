@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // make_corpus FOLDER: writes the seeds of the targets that read messages (corpus/batch_decoder,
-// corpus/weights, corpus/collect_request), made by the code that makes real messages.
+// corpus/checkpoint, corpus/weights, corpus/collect_request), made by the code that makes real
+// messages.
 #include <cstdio>
 #include <filesystem>
 #include <string>
 
 #include "base/file.h"
+#include "learner/replay/row_columns.h"
+#include "proto/codec/convert.h"
+#include "tests/fuzz/checkpoint_input.h"
 #include "tests/fuzz/messages.h"
 #include "tests/proto/codec/example_batch.h"
 #include "tests/server/test_weights.h"
 #include "vixen/v1/actor.pb.h"
+#include "vixen/v1/checkpoint.pb.h"
 
 namespace vixen {
 namespace {
@@ -73,6 +78,54 @@ std::string Consumers() {
   return input;
 }
 
+learner::ReplayRow Row(uint32_t bar) {
+  return {.bar = bar,
+          .bootstrap_bar = bar + 1,
+          .reward = 0.5f,
+          .discount = 0.99f,
+          .td = 0.25f,
+          .action = 3,
+          .flags = 1};
+}
+
+// A learner's checkpoint after 5 inserts into a replay of 4, with an open window; `bits` as the
+// target reads them.
+std::string Checkpoint(int bits) {
+  v1::Checkpoint head;
+  head.set_format(1);
+  *head.mutable_architecture() = codec::ToProto(fuzz::HonestNetworks::Architecture());
+  head.mutable_replay()->set_capacity(4);
+  head.mutable_replay()->set_rows(4);
+  head.mutable_replay()->set_inserted(5);
+  v1::CheckpointRun& run = *head.add_runs();
+  run.mutable_sheet()->set_run_id(7);
+  run.add_sequences()->set_last(2);
+  v1::SequenceRange& range = *run.add_sequences();
+  range.set_first(4);
+  range.set_last(4);
+  run.set_slots(1);
+
+  learner::RowColumns rows;
+  rows.Assign(std::vector{Row(4), Row(1), Row(2), Row(3)});
+  const std::vector<double> leaves = {0.5, 0.25, 0.0, 1.0};
+  base::TensorFileWriter replay;
+  rows.AddTo(replay);
+  replay.Tensor<double>("leaf", {4}, leaves);
+  learner::RowColumns open;
+  open.Assign(std::vector{Row(5)});
+  const uint32_t first = 0;
+  base::TensorFileWriter windows;
+  windows.Tensor<uint32_t>("run", {1}, std::span(&first, 1));
+  windows.Tensor<uint32_t>("slot", {1}, std::span(&first, 1));
+  open.AddTo(windows);
+
+  std::string input(1, static_cast<char>(bits));
+  fuzz::AppendMessage((bits & 2) != 0 ? head.DebugString() : head.SerializeAsString(), input);
+  fuzz::AppendMessage(replay.Serialize().value(), input);
+  fuzz::AppendMessage(windows.Serialize().value(), input);
+  return input;
+}
+
 bool WriteAll(const std::string& folder) {
   bool written = true;
   for (const int bits : {0, 1, 2, 6, 8, 15, 16, 31}) {
@@ -80,6 +133,9 @@ bool WriteAll(const std::string& folder) {
                     Batch(bits, bits == 0 ? 100 : 4096)) &&
               written;
   }
+  written = Write(folder + "/checkpoint", "rows", Checkpoint(1)) && written;
+  written = Write(folder + "/checkpoint", "rows_text", Checkpoint(3)) && written;
+  written = Write(folder + "/checkpoint", "rows_architecture", Checkpoint(5)) && written;
   written = Write(folder + "/weights", "online", Push(v1::WEIGHTS_KIND_ONLINE)) && written;
   written = Write(folder + "/weights", "curiosity", Push(v1::WEIGHTS_KIND_CURIOSITY)) && written;
   return Write(folder + "/collect_request", "two_consumers", Consumers()) && written;

@@ -45,6 +45,44 @@ TEST_F(ServiceTest, ABatchArrivesWholeAndTheBooksSayWhere) {
   EXPECT_TRUE(EventuallyBalance([](const auto& sheet) { return sheet.retained().rows() == 800; }));
 }
 
+TEST_F(ServiceTest, EachPolicyHasItsOwnWeightsEpsilonSeedAndCredit) {
+  Start();
+  struct Policy {
+    std::string name;
+    uint64_t version;
+    float epsilon;
+    uint64_t credit;
+  };
+  std::vector<uint64_t> seeds;
+  for (const Policy& policy : {Policy{"p", 3, 0.5f, 2}, Policy{"q", 7, 0.25f, 3}}) {
+    PushAllKinds(channel, info, policy.version, 0.5f, policy.name);
+    v1::PushWeightsRequest request;
+    request.mutable_header()->set_policy(policy.name);
+    request.mutable_header()->set_epsilon(policy.epsilon);
+    v1::PushWeightsResponse response;
+    const grpc::Status pushed = PushRequests(channel, {request}, &response);
+    ASSERT_TRUE(pushed.ok()) << pushed.error_message();
+    CollectClient client(channel);
+    ASSERT_TRUE(client.Open(CollectClient::OpenOf(policy.name, "g", "c")));
+    ASSERT_TRUE(client.Credit(static_cast<int64_t>(policy.credit)));
+    for (uint64_t sequence = 0; sequence < policy.credit; ++sequence) {
+      const auto batch = client.Next();
+      ASSERT_TRUE(batch.has_value());
+      EXPECT_EQ(batch->header.policy(), policy.name);
+      EXPECT_EQ(batch->header.sequence(), sequence);
+      EXPECT_EQ(batch->header.online_version(), policy.version);
+      EXPECT_EQ(batch->header.epsilon(), policy.epsilon);
+      ASSERT_TRUE(client.Acknowledge(sequence));
+      if (sequence == 0) seeds.push_back(batch->header.run_seed());
+      EXPECT_EQ(batch->header.run_seed(), seeds.back());
+    }
+    client.HalfClose();
+    EXPECT_TRUE(client.Finish().ok());
+    EXPECT_EQ(BalanceOf(channel, policy.name, "g").offered().batches(), policy.credit);
+  }
+  EXPECT_NE(seeds[0], seeds[1]);
+}
+
 TEST_F(ServiceTest, EveryEncodingArrives) {
   config.mutable_environment()->set_carry_over(true);
   Start();

@@ -100,7 +100,7 @@ TEST_F(HttpServerTest, RefusesOtherMethodsAndWhatIsNoHttp) {
 
 TEST_F(HttpServerTest, EndsARequestThatDoesNotEnd) {
   const Client client(server->port());
-  client.Say("GET /" + std::string(2 * HttpServer::kMostRequestBytes, 'a'));
+  client.Say("GET /" + std::string(2 * kMostRequestBytes, 'a'));
   EXPECT_THAT(client.Hear(), ::testing::AnyOf(StartsWith("HTTP/1.1 400 "), ""));
 }
 
