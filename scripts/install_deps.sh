@@ -15,7 +15,7 @@ libtorch=()
 for option in "$@"; do
   case "$option" in
     --lint) packages+=(clang-format-14 clang-tidy-14) ;;
-    --deploy) packages+=(prometheus openssl) ;;  # tests/deploy
+    --deploy) packages+=(prometheus openssl zsh) ;;  # tests/deploy, the completion in zsh
     --torch_python) libtorch=(--python) ;;  # one download for scripts/python_env.sh as well
     *) die "unknown option $option; there are --lint, --deploy, --torch_python" ;;
   esac

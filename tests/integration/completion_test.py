@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What bash offers after `vixen …`, by the script that `vixen completion bash` prints."""
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -57,6 +58,20 @@ class Completion(unittest.TestCase):
         text = vixen("completion", "zsh").stdout
         self.assertTrue(text.startswith("autoload -Uz compinit bashcompinit\n"))
         self.assertTrue(text.endswith(self.script))
+
+    @unittest.skipUnless(shutil.which("zsh"), "zsh is not installed (scripts/install_deps.sh --deploy)")
+    def test_zsh_offers_the_same(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".zsh") as file:
+            file.write(vixen("completion", "zsh").stdout)
+            file.flush()
+            for words in (("vixen", "im"), ("vixen", "import", "csv", "--resam"), ("vixen-actor", "--steps", "5", "--carry")):
+                # As bashcompinit calls it.
+                ask = (f"source {file.name}; emulate -L ksh; COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}; "
+                       f"_{words[0].replace('-', '_')}; printf '%s\\n' \"${{COMPREPLY[@]}}\"")
+                done = subprocess.run(["zsh", "-fc", ask], capture_output=True, text=True, timeout=30, cwd=tempfile.gettempdir())
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                # zsh itself leaves out what does not begin with the last word.
+                self.assertEqual(sorted(done.stdout.split()), sorted(self.offers(*words[:-1], "")))
 
 
 if __name__ == "__main__":

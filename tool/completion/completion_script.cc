@@ -47,7 +47,7 @@ std::string BashScript(const std::string& program, const WordsAfter& words) {
 TABLE)
 _NAME() {
   local current=${COMP_WORDS[COMP_CWORD]} at=. word next
-  for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+  for word in "${COMP_WORDS[@]:1:$((COMP_CWORD - 1))}"; do
     next=$word
     [ "$at" = . ] || next="$at $word"
     [ -z "$next" ] || [ -z "${_NAME_words[$next]+there}" ] || at=$next
