@@ -70,6 +70,9 @@ uint32_t ShiftByLane(const ShiftTable& table, uint32_t crc) {
 
 // The instruction has a latency of three cycles and a throughput of one, so three lanes of kLane
 // bytes are worked on at once, as long as there are as many bytes. Advances `p` and `n`.
+// Lanes are short so that all three lie in a page or two: what is not in the cache is then fetched
+// ahead by the processor, which takes long lanes for three unrelated beginnings (bytes from memory:
+// 17 GB/s with 256, 8 with 2048, 5 with 512; bytes in the cache: 22 … 23 and 25).
 template <size_t kLane>
 __attribute__((target("sse4.2"))) uint64_t InThreeLanes(uint64_t a, const std::byte*& p,
                                                         size_t& n) {
@@ -88,12 +91,12 @@ __attribute__((target("sse4.2"))) uint64_t InThreeLanes(uint64_t a, const std::b
   return a;
 }
 
-// Data comes in pieces of some kilobytes: short lanes for what is too little for the long ones.
+// Shorter lanes still for what is left.
 __attribute__((target("sse4.2"))) uint32_t ExtendWithInstruction(uint32_t crc, const std::byte* p,
                                                                  size_t n) {
   uint64_t a = static_cast<uint32_t>(~crc);
-  a = InThreeLanes<2048>(a, p, n);
-  a = InThreeLanes<128>(a, p, n);
+  a = InThreeLanes<256>(a, p, n);
+  a = InThreeLanes<64>(a, p, n);
   for (; n >= 8; p += 8, n -= 8) a = _mm_crc32_u64(a, LoadWord(p));
   uint32_t rest = static_cast<uint32_t>(a);
   for (; n > 0; ++p, --n) rest = _mm_crc32_u8(rest, static_cast<uint8_t>(*p));

@@ -20,6 +20,8 @@ constexpr uint32_t kMostEpisodes = 65536;
 constexpr uint32_t kMostSteps = 65536;
 constexpr uint32_t kMostFeatures = 253;
 constexpr size_t kKeptBuffers = 4;
+// Summed and copied while they are in the nearest cache, so that they are fetched once.
+constexpr uint64_t kCopiedAtOnce = 4096;
 
 absl::Status Wrong(std::string_view what, uint64_t value, uint64_t expected) {
   return absl::InvalidArgumentError(
@@ -206,11 +208,12 @@ absl::Status BatchDecoder::AddChunk(uint64_t offset,
 }
 
 void BatchDecoder::Take(std::span<const std::byte> data) {
-  crc32c_ = base::ExtendCrc32c(crc32c_, data);
   received_ += data.size();
   while (!data.empty()) {
     const Target& target = targets_[target_];
-    const uint64_t taken = std::min<uint64_t>(data.size(), target.bytes - target_offset_);
+    const uint64_t taken =
+        std::min<uint64_t>({data.size(), target.bytes - target_offset_, kCopiedAtOnce});
+    crc32c_ = base::ExtendCrc32c(crc32c_, data.first(taken));
     std::memcpy(target.data + target_offset_, data.data(), taken);
     data = data.subspan(taken);
     target_offset_ += taken;
