@@ -4,7 +4,7 @@
 # and compares the share of the optimum that the greedy policy earns with the bars of docs/testbed.md.
 #   testbed.sh [--beds b0,b1,b2,b5] [--seeds 1,2,3] [--preset release] [--alpha 0] [--out out/testbed]
 #              [--learner "--flag value …"] [--network "--hidden1 64 …"] [--jobs 1] [--plant FAULT]
-# Beds: b0 … b5; b2_cheap is b2 with c = 0.1, b2_long, b4_long and b5_long have a longer budget. --jobs: how many
+# Beds: b0 … b5, b7 (barriers, without learning); b2_cheap is b2 with c = 0.1, b2_long, b4_long and b5_long have a longer budget. --jobs: how many
 # beds and seeds are trained side by side, each by an actor and a learner of one thread. Faults:
 # nstep_uncut, frozen_target, stale_bootstrap, wrong_action, no_bootstrap, lookahead, blind_portfolio,
 # late_reward, ascent; `--plant all` tries each.
@@ -73,6 +73,13 @@ market_of() {
 }
 IFS=, read -ra bed_list <<<"$beds"
 IFS=, read -ra seed_list <<<"$seeds"
+# b7 has no training: its barriers are hit as often as theory says, or not.
+for i in "${!bed_list[@]}"; do
+  [ "${bed_list[$i]}" = b7 ] || continue
+  [ -z "$plant" ] || die "--plant: the faults are the learner's, b7 has none"
+  unset "bed_list[$i]"
+  barriers=yes
+done
 for bed in "${bed_list[@]}"; do bars_of "$bed" >/dev/null; done
 
 actor=''
@@ -143,7 +150,23 @@ done
 while [ -n "$(jobs -rp)" ]; do wait -n || { wait; exit 1; }; done
 
 failed=0 passed=0
-printf '%-8s %8s  %-7s %-5s  %-7s %-5s  %-8s %-5s  %-7s  %s\n' \
+# odds WHAT KEY LEAST MOST FLAGS…: a share of b7's results.
+odds() {
+  local what=$1 key=$2 least=$3 most=$4 value verdict=failed
+  shift 4
+  value=$(number "$key" <("$bin/vixen" score b7 --episodes 256 --steps 8000 --json "$@"))
+  holds "$value >= $least && $value <= $most" && verdict=passed
+  [ $verdict = passed ] && passed=$((passed + 1)) || failed=$((failed + 1))
+  printf 'b7 %-32s %-8s %.4f, must be %s … %s: %s\n' "$what" "$key" "$value" "$least" "$most" "$verdict"
+}
+if [ "${barriers:-no}" = yes ]; then
+  odds 'no drift, no time limit' profit 0.340 0.351
+  odds 'no drift, no time limit' mean_bars 58.0 60.0
+  odds 'drift of 0.5 basis points a bar' profit 0.694 0.706 --drift_bps 0.5
+  odds 'time limit of 60 bars' profit 0.163 0.175 --max_holding_bars 60
+  odds 'time limit of 60 bars' time 0.350 0.364 --max_holding_bars 60
+fi
+[ ${#bed_list[@]} = 0 ] || printf '%-8s %8s  %-7s %-5s  %-7s %-5s  %-8s %-5s  %-7s  %s\n' \
   bed rows median bar least bar turnover bar verdict 'seed: score (seconds)'
 for bed in "${bed_list[@]}"; do
   read -r transitions median_bar least_bar turnover_bar < <(bars_of "$bed")
@@ -167,7 +190,7 @@ for bed in "${bed_list[@]}"; do
 done
 
 if [ -z "$plant" ]; then
-  [ $failed = 0 ] || die "$failed of ${#bed_list[@]} beds failed their bars"
+  [ $failed = 0 ] || die "$failed bars of $((failed + passed)) were missed"
 else
   [ $passed = 0 ] || die "the planted fault $plant went unnoticed on $passed of ${#bed_list[@]} beds"
   echo "The planted fault $plant failed every bar, as it must."

@@ -17,6 +17,20 @@ struct UpdateStatistics {
   double clipped_rows = 0;   // share of rows whose |δ| is beyond the Huber limit
 };
 
+// One row of the loss. `rows`: B.
+struct TdRow {
+  double q = 0;  // of the taken action
+  double reward = 0, discount = 0;
+  double bootstrap = 0;  // the target's Q of a*; not read where the discount is 0
+  double weight = 0, huber_delta = 1, rows = 1;
+};
+struct TdLossRow {
+  float gradient = 0;  // by q
+  float abs_td = 0;
+};
+// Adds the row to the sums of loss, |td| and clipped rows.
+TdLossRow LossOfRow(const TdRow& row, UpdateStatistics& sums);
+
 // The double-DQN target and the gradient of the loss by Q, over the n allowed actions only
 // (arXiv:1509.06461):
 //   a* = argmax_a choose[i, a] (lowest index wins), y = reward + discount·next[i, a*],

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "learner/trainer/trainer.h"
 
+#include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
@@ -8,6 +9,7 @@
 #include <array>
 #include <cmath>
 #include <exception>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -15,6 +17,7 @@
 #include "base/status_macros.h"
 #include "learner/trainer/dueling_network.h"
 #include "learner/trainer/flat_optimizer.h"
+#include "learner/trainer/host_gradient.h"
 
 namespace vixen::learner {
 namespace {
@@ -49,16 +52,25 @@ struct Trainer::State {
                    .max_gradient_norm = o.max_gradient_norm},
                   online.parameter_count(), device),
         online_rows(o.double_dqn ? 2 * int64_t{o.batch_size} : int64_t{o.batch_size}),
-        online_pass(o.architecture, online_rows, ActionCount(), device),
-        target_pass(o.architecture, o.batch_size, ActionCount(), device),
-        q_gradient(size_t{o.batch_size} * o.actions.size()),
         column(o.batch_size),
         abs_td(o.batch_size),
         taken_q(o.batch_size) {
-    states_host =
-        at::from_blob(batch.states.data(), {2 * int64_t{o.batch_size}, batch.state}, at::kFloat);
-    q_gradient_host =
-        at::from_blob(q_gradient.data(), {int64_t{o.batch_size}, ActionCount()}, at::kFloat);
+    if (device.is_cpu()) {
+      host.emplace(HostGradientOptions{.architecture = o.architecture,
+                                       .actions = o.actions,
+                                       .batch_size = o.batch_size,
+                                       .huber_delta = o.huber_delta,
+                                       .double_dqn = o.double_dqn,
+                                       .threads = at::get_num_threads()});
+    } else {
+      online_pass.emplace(o.architecture, online_rows, ActionCount(), device);
+      target_pass.emplace(o.architecture, o.batch_size, ActionCount(), device);
+      q_gradient.resize(size_t{o.batch_size} * o.actions.size());
+      states_host =
+          at::from_blob(batch.states.data(), {2 * int64_t{o.batch_size}, batch.state}, at::kFloat);
+      q_gradient_host =
+          at::from_blob(q_gradient.data(), {int64_t{o.batch_size}, ActionCount()}, at::kFloat);
+    }
     column_of.fill(0);
     for (size_t i = 0; i < o.actions.size(); ++i)
       column_of[o.actions[i]] = static_cast<uint32_t>(i);
@@ -68,8 +80,13 @@ struct Trainer::State {
 
   // Averages gradient and statistics over the ranks.
   absl::Status Share(UpdateStatistics& statistics);
+  // Fills the optimiser's gradient, which is undefined where the loss is not finite.
+  UpdateStatistics LossAndGradient();
   UpdateStatistics Loss(const at::Tensor& online_q, const at::Tensor& target_q);
   void SyncTarget();
+  void FoldHead(DuelingNetwork& network) const {
+    if (!host.has_value()) network.FoldHead();
+  }
 
   const TrainerOptions options;
   const at::Device device;
@@ -77,7 +94,8 @@ struct Trainer::State {
   DuelingNetwork online, target;
   FlatOptimizer optimizer;
   const int64_t online_rows;
-  DuelingActivations online_pass, target_pass;
+  std::optional<HostGradient> host;  // on the CPU; else what follows
+  std::optional<DuelingActivations> online_pass, target_pass;
   std::vector<float> q_gradient;  // [B, n]
   std::vector<uint32_t> column;   // [B] of the taken action among the allowed
   std::vector<float> abs_td, taken_q;
@@ -92,7 +110,6 @@ UpdateStatistics Trainer::State::Loss(const at::Tensor& online_q, const at::Tens
   const size_t n = options.actions.size();
   const float* q = online_q.data_ptr<float>();
   const float* next = target_q.data_ptr<float>();
-  for (uint32_t i = 0; i < rows; ++i) column[i] = column_of[batch.action[i]];
   return ComputeTdLoss({.rows = rows,
                         .actions = static_cast<uint32_t>(n),
                         .q = {q, rows * n},
@@ -104,6 +121,25 @@ UpdateStatistics Trainer::State::Loss(const at::Tensor& online_q, const at::Tens
                         .weight = batch.weight,
                         .huber_delta = options.huber_delta},
                        q_gradient, abs_td, taken_q);
+}
+
+UpdateStatistics Trainer::State::LossAndGradient() {
+  for (uint32_t i = 0; i < options.batch_size; ++i) column[i] = column_of[batch.action[i]];
+  if (host.has_value()) {
+    return host->Compute(online.parameters().data_ptr<float>(),
+                         target.parameters().data_ptr<float>(), batch, column,
+                         optimizer.gradient().data_ptr<float>(), abs_td, taken_q);
+  }
+  const int64_t rows = options.batch_size;
+  const at::Tensor states = states_host.to(device);
+  online.Forward(states.narrow(0, 0, online_rows), *online_pass);
+  target.Forward(states.narrow(0, rows, rows), *target_pass);
+  const UpdateStatistics statistics =
+      Loss(online_pass->q.to(at::kCPU), target_pass->q.to(at::kCPU));
+  if (std::isfinite(statistics.loss)) {
+    online.Backward(states, *online_pass, q_gradient_host.to(device), optimizer.gradient());
+  }
+  return statistics;
 }
 
 absl::Status Trainer::State::Share(UpdateStatistics& statistics) {
@@ -137,7 +173,7 @@ void Trainer::State::SyncTarget() {
   } else {
     return;
   }
-  target.FoldHead();
+  FoldHead(target);
 }
 
 Trainer::Trainer(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -169,21 +205,11 @@ absl::StatusOr<UpdateStatistics> Trainer::Update() {
   State& s = *state_;
   try {
     at::NoGradGuard no_grad;
-    const int64_t rows = s.options.batch_size;
-    const at::Tensor states = s.states_host.to(s.device);
-    s.online.Forward(states.narrow(0, 0, s.online_rows), s.online_pass);
-    s.target.Forward(states.narrow(0, rows, rows), s.target_pass);
-    UpdateStatistics statistics =
-        s.Loss(s.online_pass.q.to(at::kCPU), s.target_pass.q.to(at::kCPU));
-    const bool finite = std::isfinite(statistics.loss);
-    if (!finite && s.options.ranks == nullptr) {
+    UpdateStatistics statistics = s.LossAndGradient();
+    if (!std::isfinite(statistics.loss) && s.options.ranks == nullptr) {
       return absl::DataLossError(
           absl::StrFormat("loss %g at update %d is not finite; the last good weights stay",
                           statistics.loss, s.updates + 1));
-    }
-    if (finite) {
-      s.online.Backward(states, s.online_pass, s.q_gradient_host.to(s.device),
-                        s.optimizer.gradient());
     }
     if (s.options.ranks != nullptr) VIXEN_RETURN_IF_ERROR(s.Share(statistics));
     if (s.options.ascent) s.optimizer.gradient().neg_();
@@ -193,7 +219,7 @@ absl::StatusOr<UpdateStatistics> Trainer::Update() {
           absl::StrFormat("gradient norm %g at update %d is not finite; the last good weights stay",
                           statistics.gradient_norm, s.updates + 1));
     }
-    s.online.FoldHead();
+    s.FoldHead(s.online);
     ++s.updates;
     s.SyncTarget();
     return statistics;

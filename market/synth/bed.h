@@ -41,6 +41,9 @@ struct BedTraits {
   double cost_rate = 0;    // the same as a share of the traded value
   double price_scale = 0;  // k: price = 100·exp(k·x)
   std::vector<std::string> signals;
+  // Barriers of a position; by default out of reach.
+  double profit_target_bps = 1e6, stop_loss_bps = 1e6;
+  uint32_t max_holding_bars = 1'000'000;
 };
 
 class Bed {
@@ -57,8 +60,10 @@ class Bed {
 };
 
 struct BedOptions {
-  std::optional<double> rho;   // b2: autocorrelation of the level, default 0.9
-  std::optional<double> cost;  // c; default of each bed
+  std::optional<double> rho;                       // b2: autocorrelation of the level, default 0.9
+  std::optional<double> cost;                      // c; default of each bed
+  std::optional<double> drift_bps = std::nullopt;  // b7: basis points a bar, default 0
+  std::optional<uint32_t> max_holding_bars = std::nullopt;  // b7: default none
 };
 
 // Names of the beds that exist, in order.

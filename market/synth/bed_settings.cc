@@ -26,9 +26,9 @@ reserve: %g
 spread: 0
 cost_bps: [%s]
 rebalance_band: 0.05
-profit_target_bps: 1e6
-stop_loss_bps: 1e6
-max_holding_bars: 1000000
+profit_target_bps: %g
+stop_loss_bps: %g
+max_holding_bars: %d
 on_barrier: RELABEL
 barrier_bonus: 0
 min_equity: 0.01
@@ -40,6 +40,7 @@ curiosity_max: 0
 double_dqn: true
 )",
       absl::StrJoin(kBedActions, ", "), kReserve, absl::StrJoin(costs, ", "),
+      traits.profit_target_bps, traits.stop_loss_bps, traits.max_holding_bars,
       1 / ((1 - kReserve) * traits.price_scale));
 }
 

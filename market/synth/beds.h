@@ -61,4 +61,16 @@ class RandomWalk : public Bed {
   DecisionChain Chain() const override;
 };
 
+// b7: a random walk of 5 basis points a bar with barriers at +50 and −25: what a position reaches
+// first is known, so it checks the environment's barriers without learning.
+class BarrierWalk : public Bed {
+ public:
+  BarrierWalk(double drift_bps, uint32_t max_holding_bars);
+  BedPath Walk(const Noise& noise, size_t bars) const override;
+  DecisionChain Chain() const override;
+
+ private:
+  double drift_;  // in standard deviations
+};
+
 }  // namespace vixen::market

@@ -12,6 +12,7 @@ constexpr double kBanditDrift = 0.2;
 constexpr double kBanditScale = 6.667e-4;
 constexpr uint32_t kPeriod = 32;
 constexpr size_t kMovesSeen = 3;
+constexpr double kBarBps = 5;  // standard deviation of a bar of b7
 
 double Sine(uint64_t phase) {
   return std::sin(2 * std::numbers::pi * static_cast<double>(phase % kPeriod) / kPeriod);
@@ -91,5 +92,29 @@ BedPath RandomWalk::Walk(const Noise& noise, size_t bars) const {
 }
 
 DecisionChain RandomWalk::Chain() const { return {{0.0}, {{0, {1.0}}}}; }
+
+BarrierWalk::BarrierWalk(double drift_bps, uint32_t max_holding_bars)
+    : Bed({.name = "b7",
+           .price_scale = 1e-4 * kBarBps,
+           .signals = {"move"},
+           .profit_target_bps = 50,
+           .stop_loss_bps = 25,
+           .max_holding_bars = max_holding_bars}),
+      drift_(drift_bps / kBarBps) {}
+
+BedPath BarrierWalk::Walk(const Noise& noise, size_t bars) const {
+  BedPath path;
+  double level = 0;
+  for (size_t t = 0; t < bars; ++t) {
+    const double move = t > 0 ? drift_ + noise.Normal(t) : 0;
+    level += move;
+    path.level.push_back(level);
+    path.signals.push_back(static_cast<float>(move));
+    path.state.push_back(0);
+  }
+  return path;
+}
+
+DecisionChain BarrierWalk::Chain() const { return {{drift_}, {{0, {1.0}}}}; }
 
 }  // namespace vixen::market

@@ -22,6 +22,9 @@ inline void AddBedFlags(CLI::App& command, BedFlags& flags) {
   command.add_option("--rho", flags.options.rho, "b2: autocorrelation of the level (0.9)");
   command.add_option("--cost", flags.options.cost,
                      "of trading one unit, in units of the bed (each bed has its own)");
+  command.add_option("--drift_bps", flags.options.drift_bps, "b7: of a bar (0)");
+  command.add_option("--max_holding_bars", flags.options.max_holding_bars,
+                     "b7: a position's time limit (none)");
 }
 
 }  // namespace vixen::tool

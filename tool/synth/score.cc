@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tool/synth/score.h"
 
+#include <array>
 #include <cstdlib>
 #include <memory>
 #include <span>
@@ -99,6 +100,23 @@ absl::StatusOr<PolicyRecord> RecordOf(const kernels::Batch& batch) {
   return record;
 }
 
+absl::StatusOr<BarrierOdds> OddsOf(const kernels::Batch& batch) {
+  std::array<double, 4> count{};  // by BarrierResult
+  for (const uint8_t flags : Values<uint8_t>(batch, kernels::ColumnId::kFlags)) {
+    if ((flags & kernels::kFlagValid) == 0) {
+      return absl::InternalError("an episode of the evaluation ended before its last step");
+    }
+    ++count[(flags >> kernels::kBarrierShift) & 3];
+  }
+  const double results = count[1] + count[2] + count[3];
+  if (results == 0) return absl::InternalError("no position reached a barrier: raise --steps");
+  return BarrierOdds{.profit = count[1] / results,
+                     .stop = count[2] / results,
+                     .time = count[3] / results,
+                     .mean_bars = (count[0] + results) / results,
+                     .results = static_cast<uint64_t>(results)};
+}
+
 // The evaluation market with the policy loaded: runs it greedily or from a script.
 class Evaluator {
  public:
@@ -126,15 +144,23 @@ class Evaluator {
 
   // `actions` empty: the greedy policy; else [episodes, steps].
   absl::StatusOr<PolicyRecord> Run(std::span<const uint8_t> actions) {
+    VIXEN_RETURN_IF_ERROR(Launch(actions));
+    return RecordOf(*batch_);
+  }
+  absl::StatusOr<BarrierOdds> RunBarriers(std::span<const uint8_t> actions) {
+    VIXEN_RETURN_IF_ERROR(Launch(actions));
+    return OddsOf(*batch_);
+  }
+
+ private:
+  absl::Status Launch(std::span<const uint8_t> actions) {
     kernels::LaunchRequest request;
     request.inputs.starts = starts_;
     request.inputs.actions = actions;
     VIXEN_RETURN_IF_ERROR(collector_->Launch(request, *batch_));
-    VIXEN_RETURN_IF_ERROR(collector_->Wait(*batch_));
-    return RecordOf(*batch_);
+    return collector_->Wait(*batch_);
   }
 
- private:
   std::unique_ptr<kernels::Collector> collector_;
   std::vector<uint32_t> starts_;
   std::unique_ptr<kernels::Batch> batch_;
@@ -152,7 +178,33 @@ std::vector<uint8_t> Script(const market::Optimum& optimum, const market::BedEva
   return actions;
 }
 
+// Any policy: the script alone acts.
+kernels::PolicyWeights NoPolicy(uint32_t features) {
+  kernels::PolicyWeights weights;
+  const kernels::Architecture architecture{features, 16, 16, 16, 16, 16};
+  for (auto [parameters, kind] : {std::pair(&weights.online, kernels::WeightsKind::kOnline),
+                                  std::pair(&weights.target, kernels::WeightsKind::kTarget)}) {
+    parameters->architecture = architecture;
+    parameters->kind = kind;
+    parameters->values.assign(kernels::ParameterCount(architecture, kind), 0.0f);
+  }
+  return weights;
+}
+
 }  // namespace
+
+absl::StatusOr<BarrierOdds> MeasureBarriers(const market::Bed& bed, uint32_t episodes,
+                                            uint32_t steps) {
+  VIXEN_ASSIGN_OR_RETURN(
+      const market::BedEvaluation evaluation,
+      market::MakeBedEvaluation(bed, kFirstEvaluationSeed, episodes, steps, /*distractors=*/0));
+  const auto signals = static_cast<uint32_t>(bed.traits().signals.size());
+  VIXEN_ASSIGN_OR_RETURN(Evaluator evaluator,
+                         Evaluator::Make(bed, evaluation, NoPolicy(signals), steps));
+  const std::vector<uint8_t> always_long(size_t{episodes} * steps,
+                                         static_cast<uint8_t>(market::kBedActions[2]));
+  return evaluator.RunBarriers(always_long);
+}
 
 absl::StatusOr<BedScore> ScorePolicy(const market::Bed& bed, const kernels::PolicyWeights& weights,
                                      uint32_t episodes, uint32_t steps) {

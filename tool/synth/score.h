@@ -40,4 +40,17 @@ struct BedScore {
 absl::StatusOr<BedScore> ScorePolicy(const market::Bed& bed, const kernels::PolicyWeights& weights,
                                      uint32_t episodes, uint32_t steps);
 
+// What positions reach first, as shares of the results.
+struct BarrierOdds {
+  double profit = 0, stop = 0, time = 0;
+  double mean_bars = 0;  // from the entry to the result
+  uint64_t results = 0;
+};
+
+// A long position held all the time, in b7: `episodes` × `steps` on the CPU executor, whose
+// barriers are armed anew after each result. The last position of an episode is cut off, which
+// shortens the mean by some 10/`steps`.
+absl::StatusOr<BarrierOdds> MeasureBarriers(const market::Bed& bed, uint32_t episodes,
+                                            uint32_t steps);
+
 }  // namespace vixen::tool

@@ -70,10 +70,33 @@ void Print(const ScoreFlags& flags, const market::BedTraits& traits, const BedSc
   std::cout << absl::StrFormat("  expected of the best policy: %.5f a step\n", score.optimum);
 }
 
+absl::Status RunBarriers(const ScoreFlags& flags, const market::Bed& bed) {
+  if (!flags.weights.empty()) {
+    return base::UsageError("--weights: bed b7 checks the barriers, no policy takes part");
+  }
+  VIXEN_ASSIGN_OR_RETURN(const BarrierOdds odds, MeasureBarriers(bed, flags.episodes, flags.steps));
+  if (flags.json) {
+    const nlohmann::json json = {{"bed", bed.traits().name},    {"profit", odds.profit},
+                                 {"stop", odds.stop},           {"time", odds.time},
+                                 {"mean_bars", odds.mean_bars}, {"results", odds.results}};
+    std::cout << json.dump() << "\n";
+    return absl::OkStatus();
+  }
+  std::cout << absl::StrFormat(
+      "bed b7: of %s positions %.4f reached the profit barrier, %.4f the stop, %.4f the time "
+      "limit, after %.1f bars\n",
+      Count(odds.results), odds.profit, odds.stop, odds.time, odds.mean_bars);
+  return absl::OkStatus();
+}
+
 absl::Status RunScore(const ScoreFlags& flags) {
   VIXEN_RETURN_IF_ERROR(CheckSize("--episodes", flags.episodes));
   VIXEN_RETURN_IF_ERROR(CheckSize("--steps", flags.steps));
   VIXEN_ASSIGN_OR_RETURN(const auto bed, market::MakeBed(flags.bed.name, flags.bed.options));
+  if (bed->traits().name == "b7") return RunBarriers(flags, *bed);
+  if (flags.weights.empty()) {
+    return base::UsageError(base::StrCat("bed ", bed->traits().name, " needs --weights"));
+  }
   VIXEN_ASSIGN_OR_RETURN(const kernels::PolicyWeights weights,
                          kernels::LoadPolicyWeights(flags.weights));
   VIXEN_ASSIGN_OR_RETURN(const BedScore score,
@@ -89,7 +112,7 @@ void AddScore(CLI::App& app, Selected& selected) {
   CLI::App* command = app.add_subcommand(
       "score", "how much of a synthetic market's optimum a policy earns on unseen noise");
   AddBedFlags(*command, flags->bed);
-  command->add_option("--weights", flags->weights, "weights file or bundle")->required();
+  command->add_option("--weights", flags->weights, "weights file or bundle; not with b7");
   command->add_option("--episodes", flags->episodes, "evaluation episodes")->capture_default_str();
   command->add_option("--steps", flags->steps, "steps an episode")->capture_default_str();
   command->add_flag("--json", flags->json, "one JSON object");
