@@ -182,7 +182,7 @@ TEST(SynthBeds, NoiseIsAFunctionOfSeedStreamAndIndex) {
 }
 
 TEST(SynthBeds, UnknownNamesAreUsageErrorsThatListTheKnown) {
-  for (const char* name : {"b6", "b8", "b8", "ou", ""}) {
+  for (const char* name : {"b6", "b8", "b9", "ou", ""}) {
     const auto bed = MakeBed(name, {});
     EXPECT_EQ(bed.status().code(), absl::StatusCode::kInvalidArgument);
     EXPECT_TRUE(base::IsUsageError(bed.status()));
