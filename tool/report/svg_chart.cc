@@ -4,191 +4,22 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "tool/format.h"
+#include "tool/report/svg_frame.h"
 
 namespace vixen::tool {
 namespace {
 
-constexpr int kWide = 1040;
+constexpr int kWide = kWideChart;
 constexpr int kHalf = 500;
 constexpr int kNarrow = 380;
 // The lowest and highest of each pixel's values: more points cannot be seen.
 constexpr size_t kWidePoints = 2 * kWide;
 constexpr size_t kNarrowPoints = 2 * kNarrow;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// "12.3": a tenth of a unit is below what a screen shows.
-std::string Num(double value) {
-  std::string text = absl::StrFormat("%.1f", value);
-  if (text.ends_with(".0")) text.resize(text.size() - 2);
-  return text == "-0" ? "0" : text;
-}
-
-// About as wide as the page's fonts draw it at 12 units.
-double TextWidth(std::string_view text) {
-  const auto characters =
-      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; });
-  return 6.8 * static_cast<double>(characters);
-}
-
-constexpr double kLegendLeft = 4;
-constexpr double kLegendRow = 16;
-
-double LegendWidth(const ChartSeries& series) { return 32 + TextWidth(series.name); }
-
-// The named series in as many rows as `width` asks for. What is drawn last lies on top and is named
-// first.
-std::vector<std::vector<const ChartSeries*>> LegendRows(const Chart& chart, double width) {
-  std::vector<std::vector<const ChartSeries*>> rows;
-  double used = 0;
-  for (auto series = chart.series.rbegin(); series != chart.series.rend(); ++series) {
-    if (series->name.empty()) continue;
-    if (rows.empty() || used + LegendWidth(*series) > width) {
-      rows.emplace_back();
-      used = 0;
-    }
-    rows.back().push_back(&*series);
-    used += LegendWidth(*series);
-  }
-  return rows;
-}
-
-struct Range {
-  double low = kInfinity;
-  double high = -kInfinity;
-  void Take(double value) {
-    if (!std::isfinite(value)) return;
-    low = std::min(low, value);
-    high = std::max(high, value);
-  }
-  bool empty() const { return low > high; }
-};
-
-// From data to picture.
-class Frame {
- public:
-  Frame(const Chart& chart, int width) : chart_(chart), width_(width), narrow_(width < kWide) {
-    for (const ChartSeries& series : chart.series) {
-      for (size_t i = 0; i < series.x.size(); ++i) {
-        if (!std::isfinite(series.y[i])) continue;
-        x_.Take(series.x[i]);
-        y_.Take(series.y[i]);
-        if (i < series.y2.size()) y_.Take(series.y2[i]);
-      }
-      if (series.mark == Mark::kBars && series.x.size() > 1) {
-        bin_ = series.x[1] - series.x[0];
-        x_.Take(series.x.front() - bin_ / 2);
-        x_.Take(series.x.back() + bin_ / 2);
-      }
-    }
-    if (empty()) return;
-    log_ = chart.y_log && y_.low > 0;
-    if (chart.zero_line) y_.Take(0);
-    if (y_.high == y_.low) {
-      const double pad = y_.low == 0 ? 1 : std::abs(y_.low) * 0.05;
-      y_.low -= log_ ? pad / 2 : pad;
-      y_.high += pad;
-    } else if (log_) {
-      const double pad = std::pow(y_.high / y_.low, 0.04);
-      y_.low /= pad;
-      y_.high *= pad;
-    } else {
-      const double pad = (y_.high - y_.low) * 0.05;
-      const bool at_zero_low = chart.zero_line && y_.low == 0;
-      const bool at_zero_high = chart.zero_line && y_.high == 0;
-      if (!at_zero_low) y_.low -= pad;
-      if (!at_zero_high) y_.high += pad;
-    }
-    if (x_.high == x_.low) {
-      x_.low -= 0.5;
-      x_.high += 0.5;
-    }
-    const int rows = std::clamp((chart.height - 50) / 38, 4, 8);
-    y_ticks_ = log_ ? LogTicks(y_.low, y_.high, rows, chart.y_format)
-                    : LinearTicks(y_.low, y_.high, rows, chart.y_format);
-    const int columns = narrow_ ? 4 : 7;
-    x_ticks_ = chart.x_format == AxisFormat::kTime
-                   ? TimeTicks(x_.low, x_.high, columns)
-                   : LinearTicks(x_.low, x_.high, columns, chart.x_format);
-    // A common least margin, so that charts below each other share their time axis.
-    double longest = narrow_ ? 34 : 54;
-    for (const Tick& tick : y_ticks_) longest = std::max(longest, TextWidth(tick.label));
-    left_ = 10 + longest;
-    const size_t rows_of_legend = LegendRows(chart, right() - kLegendLeft).size();
-    extra_legend_ = rows_of_legend > 1 ? kLegendRow * static_cast<double>(rows_of_legend - 1) : 0;
-  }
-
-  bool empty() const { return x_.empty() || y_.empty(); }
-  double left() const { return left_; }
-  double right() const { return width_ - 10.0; }
-  double top() const { return 24 + extra_legend_; }
-  double bottom() const { return chart_.height - (chart_.x_label.empty() ? 26.0 : 42.0); }
-  double X(double x) const {
-    return left() + (x - x_.low) / (x_.high - x_.low) * (right() - left());
-  }
-  double Y(double y) const {
-    const double share = log_ ? std::log(y / y_.low) / std::log(y_.high / y_.low)
-                              : (y - y_.low) / (y_.high - y_.low);
-    return bottom() - share * (bottom() - top());
-  }
-  double base() const { return log_ ? bottom() : Y(std::clamp(0.0, y_.low, y_.high)); }
-  double bin_width() const { return bin_ / (x_.high - x_.low) * (right() - left()); }
-  bool narrow() const { return narrow_; }
-
-  void Draw(std::string& svg) const {
-    for (const Tick& tick : y_ticks_) {
-      const double y = Y(tick.value);
-      absl::StrAppend(&svg, "<line class=\"grid\" x1=\"", Num(left()), "\" x2=\"", Num(right()),
-                      "\" y1=\"", Num(y), "\" y2=\"", Num(y), "\"/>");
-      absl::StrAppend(&svg, "<text class=\"tick\" text-anchor=\"end\" x=\"", Num(left() - 6),
-                      "\" y=\"", Num(y + 4), "\">", EscapeMarkup(tick.label), "</text>");
-    }
-    for (const Tick& tick : x_ticks_) {
-      const double x = X(tick.value);
-      absl::StrAppend(&svg, "<line class=\"axis\" x1=\"", Num(x), "\" x2=\"", Num(x), "\" y1=\"",
-                      Num(bottom()), "\" y2=\"", Num(bottom() + 4), "\"/>");
-      const double half = TextWidth(tick.label) / 2;
-      if (x - half < 0) continue;
-      const bool at_edge = x + half > width_;
-      absl::StrAppend(&svg, "<text class=\"tick\" text-anchor=\"", at_edge ? "end" : "middle",
-                      "\" x=\"", Num(at_edge ? right() : x), "\" y=\"", Num(bottom() + 17), "\">",
-                      EscapeMarkup(tick.label), "</text>");
-    }
-    absl::StrAppend(&svg, "<line class=\"axis\" x1=\"", Num(left()), "\" x2=\"", Num(right()),
-                    "\" y1=\"", Num(bottom()), "\" y2=\"", Num(bottom()), "\"/>");
-    if (chart_.zero_line && !log_) {
-      absl::StrAppend(&svg, "<line class=\"zero\" x1=\"", Num(left()), "\" x2=\"", Num(right()),
-                      "\" y1=\"", Num(base()), "\" y2=\"", Num(base()), "\"/>");
-    }
-    if (!chart_.x_label.empty()) {
-      absl::StrAppend(&svg, "<text class=\"tick\" text-anchor=\"end\" x=\"", Num(right()),
-                      "\" y=\"", chart_.height - 6, "\">", EscapeMarkup(chart_.x_label), "</text>");
-    }
-    if (!chart_.y_label.empty()) {
-      absl::StrAppend(&svg, "<text class=\"tick\" x=\"2\" y=\"12\">", EscapeMarkup(chart_.y_label),
-                      "</text>");
-    }
-  }
-
- private:
-  const Chart& chart_;
-  const int width_;
-  const bool narrow_;
-  Range x_;
-  Range y_;
-  bool log_ = false;
-  double bin_ = 0;
-  double left_ = 0;
-  double extra_legend_ = 0;  // height of its rows beyond the first
-  std::vector<Tick> x_ticks_;
-  std::vector<Tick> y_ticks_;
-};
-
-void DrawLine(const ChartSeries& series, const Frame& frame, size_t points, std::string& svg) {
+void DrawLine(const ChartSeries& series, const ChartFrame& frame, size_t points, std::string& svg) {
   std::string path;
   bool pen = false;
   double first_x = 0, last_x = 0;
@@ -217,7 +48,7 @@ void DrawLine(const ChartSeries& series, const Frame& frame, size_t points, std:
                   "\"/>");
 }
 
-void DrawBand(const ChartSeries& series, const Frame& frame, std::string& svg) {
+void DrawBand(const ChartSeries& series, const ChartFrame& frame, std::string& svg) {
   std::string path;
   for (size_t i = 0; i < series.x.size(); ++i) {
     absl::StrAppend(&path, i == 0 ? "M" : "L", Num(frame.X(series.x[i])), " ",
@@ -230,7 +61,7 @@ void DrawBand(const ChartSeries& series, const Frame& frame, std::string& svg) {
 }
 
 // The mean of each piece: extremes of a position that flips often would fill the picture.
-void DrawSignedArea(const ChartSeries& series, const Frame& frame, size_t points,
+void DrawSignedArea(const ChartSeries& series, const ChartFrame& frame, size_t points,
                     std::string& svg) {
   const size_t n = series.y.size();
   const size_t pieces = std::min(n, points);
@@ -255,7 +86,7 @@ void DrawSignedArea(const ChartSeries& series, const Frame& frame, size_t points
                   "\"/><path class=\"area short\" d=\"", below, "\"/>");
 }
 
-void DrawBars(const ChartSeries& series, const Frame& frame, std::string& svg) {
+void DrawBars(const ChartSeries& series, const ChartFrame& frame, std::string& svg) {
   const double width = std::max(frame.bin_width() * 0.9, 0.5);
   std::string path;
   for (size_t i = 0; i < series.x.size(); ++i) {
@@ -266,7 +97,7 @@ void DrawBars(const ChartSeries& series, const Frame& frame, std::string& svg) {
   absl::StrAppend(&svg, "<path class=\"bars ", series.style, "\" d=\"", path, "\"/>");
 }
 
-void DrawMarkers(const ChartSeries& series, const Frame& frame, std::string& svg) {
+void DrawMarkers(const ChartSeries& series, const ChartFrame& frame, std::string& svg) {
   std::string path;
   const double size = frame.narrow() ? 3 : 4;
   for (size_t i = 0; i < series.x.size(); ++i) {
@@ -316,7 +147,7 @@ void DrawLegendEntry(const ChartSeries& series, std::string& svg) {
 }
 
 // In the top margin, right-aligned and read from the left.
-void DrawLegend(const Chart& chart, const Frame& frame, std::string& svg) {
+void DrawLegend(const Chart& chart, const ChartFrame& frame, std::string& svg) {
   double y = 0;
   for (const auto& row : LegendRows(chart, frame.right() - kLegendLeft)) {
     double width = 0;
@@ -366,7 +197,7 @@ std::vector<size_t> Downsample(const std::vector<double>& y, size_t limit) {
 }
 
 std::string RenderChart(const Chart& chart, int width, size_t points) {
-  const Frame frame(chart, width);
+  const ChartFrame frame(chart, width);
   if (frame.empty()) return "<p class=\"note\">No data for this chart.</p>\n";
   std::string svg =
       absl::StrCat("<svg class=\"", width == kNarrow ? "narrow" : "wide",
