@@ -101,6 +101,27 @@ TEST(Evaluator, AConstantPolicyTakesItsActionEveryStep) {
   EXPECT_THAT(evaluation.warnings, Contains(HasSubstr("Few trades")));
 }
 
+// Profit alone pays in one, risk alone costs in the other: the same equity, opposite rewards.
+TEST(Evaluator, TellsWhetherRewardAndEquityRiseTogether) {
+  const auto correlation = [](float pnl_scale, float risk_scale) {
+    EvaluatorOptions options = Options({{100, 101, 102, 103, 104, 105, 106}});
+    options.settings.pnl_scale = pnl_scale;
+    options.settings.risk_scale = risk_scale;
+    options.settings.diversity_penalty = 0;
+    options.settings.curiosity_max = 0;
+    options.settings.barrier_bonus = 0;
+    options.weights = ConstantPolicy(options.dataset->feature_count(), 37);
+    const Evaluation evaluation = RunEvaluation(options);
+    EXPECT_NEAR(*evaluation.policy[Id::kTotalReturn].value, 900.0 * 6 / 100'000 - 22.5e-5, 1e-5);
+    return evaluation.reward_equity_correlation;
+  };
+  const std::optional<double> paid = correlation(1, 0), punished = correlation(0, 1);
+  ASSERT_TRUE(paid && punished);
+  EXPECT_GT(*paid, 0.9);
+  EXPECT_LT(*punished, -0.9);
+  EXPECT_FALSE(correlation(0, 0)) << "a reward that never varies has none";
+}
+
 TEST(Evaluator, AFlatPolicyEqualsFlatAndSaysSo) {
   const Evaluation evaluation = RunEvaluation(Options({{100, 101, 102, 103, 104}}));
   EXPECT_EQ(evaluation.policy[Id::kTotalReturn].value, 0.0);
