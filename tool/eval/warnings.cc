@@ -228,7 +228,7 @@ void AddWarnings(Evaluation& evaluation) {
       *evaluation.reward_equity_correlation < 0) {
     Add(evaluation,
         absl::StrFormat(
-            "The reward rose while the equity fell (correlation %.2f): the policy is paid "
+            "Reward and equity move against each other (correlation %.2f): the policy is paid "
             "for something other than profit.",
             *evaluation.reward_equity_correlation));
   }

@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "absl/strings/str_join.h"
 #include "tests/tool/eval/worked_example.h"
 #include "tests/tool/hand_made.h"
 
@@ -113,6 +114,9 @@ TEST(Evaluator, TellsWhetherRewardAndEquityRiseTogether) {
     options.weights = ConstantPolicy(options.dataset->feature_count(), 37);
     const Evaluation evaluation = RunEvaluation(options);
     EXPECT_NEAR(*evaluation.policy[Id::kTotalReturn].value, 900.0 * 6 / 100'000 - 22.5e-5, 1e-5);
+    EXPECT_EQ(evaluation.reward_equity_correlation.value_or(0) < 0,
+              absl::StrJoin(evaluation.warnings, " ").find("Reward and equity move against") !=
+                  std::string::npos);
     return evaluation.reward_equity_correlation;
   };
   const std::optional<double> paid = correlation(1, 0), punished = correlation(0, 1);
