@@ -165,6 +165,9 @@ kernels::ExecutorWish ToExecutorWish(const v1::ExecutorSettings& execution) {
     case v1::ALGORITHM_TILED_MMA:
       wish.algorithm = kernels::CudaAlgorithm::kTiledMma;
       break;
+    case v1::ALGORITHM_RESIDENT_SINGLE:
+      wish.algorithm = kernels::CudaAlgorithm::kResidentSingle;
+      break;
     case v1::ALGORITHM_RESIDENT:
       wish.algorithm = kernels::CudaAlgorithm::kResident;
       break;

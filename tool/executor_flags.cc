@@ -37,8 +37,9 @@ void ExecutorFlags::AddTo(CLI::App& command) {
        {"stepped", CudaAlgorithm::kStepped},
        {"tiled", CudaAlgorithm::kTiled},
        {"tiled_mma", CudaAlgorithm::kTiledMma},
+       {"resident_single", CudaAlgorithm::kResidentSingle},
        {"resident", CudaAlgorithm::kResident}},
-      "of the CUDA executor: auto, resident, tiled, tiled_mma, stepped (auto)");
+      "of the CUDA executor: auto, resident, resident_single, tiled, tiled_mma, stepped (auto)");
   AddChoice<Precision>(command, "--precision", precision,
                        {{"auto", Precision::kAuto},
                         {"fp32", Precision::kFp32},

@@ -19,11 +19,11 @@ void Print(const CudaBenchRow& row) {
   std::printf(
       "{\"bench\":\"kernel\",\"algorithm\":\"%s\",\"precision\":\"%s\",\"episodes\":%u,"
       "\"steps\":%u,\"widths\":\"%s\",\"setting\":\"%s\",\"ms\":%.4f,\"us_per_step\":%.3f,"
-      "\"mtps\":%.2f,\"tflops\":%.1f,\"share\":%.3f}\n",
+      "\"mtps\":%.2f,\"tflops\":%.1f,\"share\":%.3f,\"share_of_mma_sync\":%.3f}\n",
       row.algorithm.c_str(), std::string(kernels::PrecisionName(row.precision)).c_str(),
       row.episodes, row.steps, row.widths.c_str(), row.setting.c_str(), row.median_ms,
       row.median_ms * 1e3 / row.steps, row.transitions_per_second / 1e6, row.tflops,
-      row.share_of_ceiling);
+      row.share_of_ceiling, row.share_of_mma_sync);
   std::fflush(stdout);
 }
 
@@ -32,9 +32,11 @@ int Main(int argc, char** argv) {
   if (!ceilings.ok()) return Report(ceilings.status());
   std::printf(
       "{\"bench\":\"ceilings\",\"fp16_tflops\":%.1f,\"tf32_tflops\":%.1f,\"fp32_tflops\":%.1f,"
-      "\"device_copy_gb_per_s\":%.0f,\"host_copy_gb_per_s\":%.1f}\n",
+      "\"mma_fp16_tflops\":%.1f,\"mma_tf32_tflops\":%.1f,\"device_copy_gb_per_s\":%.0f,\"host_copy_"
+      "gb_per_s\":%.1f}\n",
       ceilings->fp16_tflops, ceilings->tf32_tflops, ceilings->fp32_tflops,
-      ceilings->device_copy_gb_per_s, ceilings->host_copy_gb_per_s);
+      ceilings->mma_fp16_tflops, ceilings->mma_tf32_tflops, ceilings->device_copy_gb_per_s,
+      ceilings->host_copy_gb_per_s);
   CudaBenchOptions options;
   options.variants = argc == 1;
   if (argc > 1) options.episodes.clear();

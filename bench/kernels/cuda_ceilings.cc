@@ -4,6 +4,7 @@
 #include <random>
 
 #include "bench/kernels/cuda_kernel_bench.h"
+#include "bench/kernels/cuda_mma_rate.h"
 #include "bench/kernels/cuda_timing.h"
 #include "kernels/cuda/buffer.h"
 #include "kernels/cuda/cublas.h"
@@ -82,6 +83,20 @@ absl::Status MeasureProducts(Operands& operands, cudaStream_t stream, CudaCeilin
   return status;
 }
 
+absl::Status MeasureMmaRates(int multiprocessors, float* sink, cudaStream_t stream,
+                             CudaCeilings& ceilings) {
+  for (const auto& [shape, tflops] : {std::pair{MmaShape::kFp16, &ceilings.mma_fp16_tflops},
+                                      std::pair{MmaShape::kTf32, &ceilings.mma_tf32_tflops}}) {
+    VIXEN_ASSIGN_OR_RETURN(
+        const double ms, MedianMilliseconds(stream, 9, [&, s = shape](int) -> absl::Status {
+          VIXEN_CUDA_RETURN_IF_ERROR(EnqueueMmaRate(s, multiprocessors, sink, stream));
+          return absl::OkStatus();
+        }));
+    *tflops = MmaRateFlops(shape, multiprocessors) / ms / 1e9;
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<double> CopyGbPerSecond(void* to, const void* from, size_t bytes,
                                        cudaMemcpyKind kind, cudaStream_t stream) {
   VIXEN_ASSIGN_OR_RETURN(
@@ -108,6 +123,19 @@ double CudaCeilings::tflops(Precision precision) const {
   return 0;
 }
 
+double CudaCeilings::mma_tflops(Precision precision) const {
+  switch (precision) {
+    case Precision::kFp16:
+      return mma_fp16_tflops;
+    case Precision::kTf32:
+      return mma_tf32_tflops;
+    case Precision::kFp32:
+    case Precision::kAuto:
+      break;
+  }
+  return 0;
+}
+
 absl::StatusOr<CudaCeilings> MeasureCudaCeilings(int gpu) {
   VIXEN_ASSIGN_OR_RETURN(const kernels::CudaDevice device, kernels::QueryCudaDevice(gpu));
   VIXEN_CUDA_RETURN_IF_ERROR(cudaSetDevice(device.index));
@@ -117,6 +145,10 @@ absl::StatusOr<CudaCeilings> MeasureCudaCeilings(int gpu) {
   VIXEN_RETURN_IF_ERROR(operands.Fill());
   CudaCeilings ceilings;
   VIXEN_RETURN_IF_ERROR(MeasureProducts(operands, stream.get(), ceilings));
+  if (device.capability() >= 80) {
+    VIXEN_RETURN_IF_ERROR(
+        MeasureMmaRates(device.multiprocessors, operands.result.data(), stream.get(), ceilings));
+  }
   const DeviceBuffer<float>& from = operands.single;
   VIXEN_ASSIGN_OR_RETURN(const double one_way,
                          CopyGbPerSecond(operands.result.data(), from.data(), from.bytes(),

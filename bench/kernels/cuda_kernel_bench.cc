@@ -103,6 +103,8 @@ class Bench {
     row.tflops = row.transitions_per_second * FlopsPerTransition(shape.architecture) / 1e12;
     const double ceiling = ceilings_.tflops(precision);
     row.share_of_ceiling = ceiling > 0 ? row.tflops / ceiling : 0;
+    const double mma = ceilings_.mma_tflops(precision);
+    row.share_of_mma_sync = mma > 0 ? row.tflops / mma : 0;
     sink_(row);
     return absl::OkStatus();
   }

@@ -23,8 +23,9 @@ struct CudaBenchOptions {
   uint32_t bars = 1'000'000;
   // Each that can run the shape; those that cannot are left out of the result.
   std::vector<kernels::CudaAlgorithm> algorithms = {
-      kernels::CudaAlgorithm::kResident, kernels::CudaAlgorithm::kTiled,
-      kernels::CudaAlgorithm::kTiledMma, kernels::CudaAlgorithm::kStepped};
+      kernels::CudaAlgorithm::kResident, kernels::CudaAlgorithm::kResidentSingle,
+      kernels::CudaAlgorithm::kTiled, kernels::CudaAlgorithm::kTiledMma,
+      kernels::CudaAlgorithm::kStepped};
   std::vector<kernels::Precision> precisions = {
       kernels::Precision::kFp16, kernels::Precision::kTf32, kernels::Precision::kFp32};
   bool variants = false;  // also other settings and other widths, against `stepped`
@@ -35,10 +36,14 @@ struct CudaCeilings {
   double fp16_tflops = 0;
   double tf32_tflops = 0;
   double fp32_tflops = 0;
+  double mma_fp16_tflops = 0;  // of mma.sync, operands in registers (cuda_mma_rate.h)
+  double mma_tf32_tflops = 0;
   double device_copy_gb_per_s = 0;  // read and written
   double host_copy_gb_per_s = 0;    // device to pinned memory
 
   double tflops(kernels::Precision precision) const;
+  // Of mma.sync; 0 for fp32, whose products are three of fp16.
+  double mma_tflops(kernels::Precision precision) const;
 };
 
 struct CudaBenchRow {
@@ -52,7 +57,8 @@ struct CudaBenchRow {
   double transitions_per_second = 0;
   double tflops = 0;                        // of the networks' matrix products, without padding
   std::vector<kernels::KernelUse> kernels;  // of a launch, those written by hand for the card
-  double share_of_ceiling = 0;  // of the precision's matrix rate; 0 when that is unknown
+  double share_of_ceiling = 0;   // of the precision's matrix rate; 0 when that is unknown
+  double share_of_mma_sync = 0;  // of mma.sync's; 0 likewise
 };
 
 // Launch to launch through the collector: computed, copied to pinned memory, taken by a consumer in

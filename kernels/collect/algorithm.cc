@@ -15,6 +15,8 @@ std::string_view CudaAlgorithmName(CudaAlgorithm algorithm) {
       return "resident";
     case CudaAlgorithm::kTiledMma:
       return "tiled_mma";
+    case CudaAlgorithm::kResidentSingle:
+      return "resident_single";
   }
   return "unknown";
 }

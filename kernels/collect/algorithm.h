@@ -10,13 +10,15 @@
 namespace vixen::kernels {
 
 // How the CUDA executor runs a launch (docs/architecture.md, "The executor").
-// `tiled_mma`: tiled without wgmma, what sm_80 … sm_89 run; sm_90 by force.
+// `tiled_mma` and `resident_single`: tiled without wgmma and resident without clusters, what sm_80
+// … sm_89 run; sm_90 by force.
 enum class CudaAlgorithm : uint8_t {
   kAuto = 0,
   kStepped = 1,
   kTiled = 2,
   kResident = 3,
-  kTiledMma = 4
+  kTiledMma = 4,
+  kResidentSingle = 5
 };
 
 std::string_view CudaAlgorithmName(CudaAlgorithm algorithm);

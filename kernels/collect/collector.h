@@ -67,7 +67,7 @@ struct WeightsProbe {
 struct CollectorInfo {
   std::string executor;   // "cpu" or "cuda"
   std::string device;     // "AMD EPYC …, 2 threads" / "NVIDIA L4 …"
-  std::string algorithm;  // "batched phases", "resident", "tiled", "tiled_mma", "stepped"
+  std::string algorithm;  // "batched phases", "resident", "resident_single", "tiled", …
   std::string reason;     // why this one
   Precision precision = Precision::kFp32;
   uint64_t workspace_bytes = 0;

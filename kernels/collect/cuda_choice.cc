@@ -28,7 +28,9 @@ bool NeedsPackedRows(CudaAlgorithm algorithm, Precision precision) {
 }
 
 TileForm FormOf(CudaAlgorithm algorithm) {
-  return algorithm == CudaAlgorithm::kTiledMma ? TileForm::kFragments : TileForm::kSwizzled;
+  return algorithm == CudaAlgorithm::kTiledMma || algorithm == CudaAlgorithm::kResidentSingle
+             ? TileForm::kFragments
+             : TileForm::kSwizzled;
 }
 
 bool HasTileWidths(const Architecture& a) {
@@ -43,6 +45,7 @@ absl::StatusOr<AlgorithmChoice> ChooseAlgorithm(const CollectorOptions& options,
   const bool tiled = widths && limits.tiles;
   const bool mma = widths && limits.mma_tiles;
   const bool resident = tiled && options.episodes <= limits.resident_episodes;
+  const bool single = mma && options.episodes <= limits.single_episodes;
   const auto cannot = [&](CudaAlgorithm algorithm, std::string_view needs) {
     const std::string why =
         widths ? base::StrCat("it needs ", needs, "; this is sm_", limits.capability)
@@ -53,16 +56,26 @@ absl::StatusOr<AlgorithmChoice> ChooseAlgorithm(const CollectorOptions& options,
     return absl::InvalidArgumentError(
         base::StrCat("algorithm = ", CudaAlgorithmName(algorithm), " cannot run here: ", why));
   };
+  const auto too_many = [&](CudaAlgorithm algorithm, uint32_t most) {
+    return absl::InvalidArgumentError(
+        base::StrCat("algorithm = ", CudaAlgorithmName(algorithm),
+                     " cannot run here: episodes = ", options.episodes, " is above ", most,
+                     ", the most for precision = ", PrecisionName(options.precision)));
+  };
   const AlgorithmChoice forced = {wanted, "forced by the setting"};
   switch (wanted) {
     case CudaAlgorithm::kStepped:
       return forced;
     case CudaAlgorithm::kResident:
       if (resident) return forced;
-      if (!tiled) return cannot(wanted, "sm_90");
-      return absl::InvalidArgumentError(
-          base::StrCat("algorithm = resident cannot run here: episodes = ", options.episodes,
-                       " is above ", limits.resident_episodes));
+      if (tiled) return too_many(wanted, limits.resident_episodes);
+      if (single) return AlgorithmChoice{CudaAlgorithm::kResidentSingle, forced.reason};
+      if (mma) return too_many(CudaAlgorithm::kResidentSingle, limits.single_episodes);
+      return cannot(wanted, "sm_80 or later");
+    case CudaAlgorithm::kResidentSingle:
+      if (single) return forced;
+      if (mma) return too_many(wanted, limits.single_episodes);
+      return cannot(wanted, "sm_80 or later");
     case CudaAlgorithm::kTiled:
       if (tiled) return forced;
       if (mma) return AlgorithmChoice{CudaAlgorithm::kTiledMma, forced.reason};
@@ -86,9 +99,19 @@ absl::StatusOr<AlgorithmChoice> ChooseAlgorithm(const CollectorOptions& options,
         base::StrCat(options.episodes, " episodes are more than the ", limits.resident_episodes,
                      " that fit beside resident weights")};
   }
+  if (single) {
+    return AlgorithmChoice{
+        CudaAlgorithm::kResidentSingle,
+        base::StrCat("sm_", limits.capability, " has no clusters; ", options.episodes,
+                     " episodes are at most the ", limits.single_episodes,
+                     " that one network an SM takes in ", PrecisionName(options.precision))};
+  }
   if (mma) {
-    return AlgorithmChoice{CudaAlgorithm::kTiledMma,
-                           base::StrCat("sm_", limits.capability, " has no wgmma")};
+    return AlgorithmChoice{
+        CudaAlgorithm::kTiledMma,
+        base::StrCat("sm_", limits.capability, " has no wgmma; ", options.episodes,
+                     " episodes are more than the ", limits.single_episodes,
+                     " that one network an SM takes in ", PrecisionName(options.precision))};
   }
   return AlgorithmChoice{CudaAlgorithm::kStepped,
                          base::StrCat("neither tiled nor resident: ",
@@ -108,6 +131,11 @@ LaunchChoice ChooseLaunch(const AlgorithmChoice& started, Precision configured,
   const auto stepped = [](Precision precision, std::string_view why) {
     return LaunchChoice{CudaAlgorithm::kStepped, precision, std::string(why)};
   };
+  const bool is_resident = started.algorithm == CudaAlgorithm::kResident ||
+                           started.algorithm == CudaAlgorithm::kResidentSingle;
+  const CudaAlgorithm tiles = FormOf(started.algorithm) == TileForm::kFragments
+                                  ? CudaAlgorithm::kTiledMma
+                                  : CudaAlgorithm::kTiled;
   switch (configured) {
     case Precision::kAuto:
       if (fit.fp16) return {started.algorithm, Precision::kFp16, started.reason};
@@ -118,10 +146,8 @@ LaunchChoice ChooseLaunch(const AlgorithmChoice& started, Precision configured,
       if (!fit.tf32) {
         return stepped(Precision::kTf32, "activations might overflow in tiles of fp16 or tf32");
       }
-      // Resident weights have one form only; tiles take any number of episodes.
-      return {started.algorithm == CudaAlgorithm::kTiledMma ? CudaAlgorithm::kTiledMma
-                                                            : CudaAlgorithm::kTiled,
-              Precision::kTf32, "activations might leave fp16's range"};
+      // Resident weights are fp16; tiles scale them and take any number of episodes.
+      return {tiles, Precision::kTf32, "activations might leave fp16's range"};
     case Precision::kFp16:
       if (fit.fp16) break;
       return stepped(configured, "activations might leave fp16's range, where they are clamped");
@@ -132,8 +158,8 @@ LaunchChoice ChooseLaunch(const AlgorithmChoice& started, Precision configured,
       if (fit.split) break;
       return stepped(configured, "activations might leave the range of split products");
   }
-  if (started.algorithm == CudaAlgorithm::kResident && !fit.fp16) {
-    return {CudaAlgorithm::kTiled, configured,
+  if (is_resident && !fit.fp16) {
+    return {tiles, configured,
             "activations might leave fp16's range, which resident does not scale them into"};
   }
   return {started.algorithm, configured, started.reason};

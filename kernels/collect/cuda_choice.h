@@ -34,6 +34,7 @@ struct CudaLimits {
   bool tiles = false;              // it runs the tile kernels
   bool mma_tiles = false;          // it runs those of mma.sync
   uint32_t resident_episodes = 0;  // most that the resident algorithm takes, 0: none
+  uint32_t single_episodes = 0;    // and without clusters
 };
 
 struct AlgorithmChoice {
@@ -59,7 +60,7 @@ struct LaunchChoice {
   std::string reason;
 };
 // `started`: of ChooseAlgorithm. Weights whose activations might leave the range of the operands
-// run stepped, but `auto` goes from fp16 to tf32, and what resident cannot hold goes to tiled.
+// run stepped, but `auto` goes from fp16 to tf32, and what resident cannot hold goes to tiles.
 LaunchChoice ChooseLaunch(const AlgorithmChoice& started, Precision configured,
                           const WeightsFit& fit);
 

@@ -10,6 +10,7 @@
 #include "base/str_cat.h"
 #include "kernels/collect/cuda_mma_tiled.h"
 #include "kernels/collect/cuda_resident.h"
+#include "kernels/collect/cuda_single.h"
 #include "kernels/collect/cuda_stepped_kernels.h"
 #include "kernels/collect/cuda_tile_image.h"
 #include "kernels/collect/cuda_tiled.h"
@@ -91,6 +92,8 @@ absl::Status CudaExecutor::Start(int device, CudaAlgorithm algorithm, DeviceData
   limits_.mma_tiles = MmaTiledRuns(limits_.capability);
   resident_blocks_ = ResidentBlocks(limits_.capability, OperandOf(options_.precision));
   limits_.resident_episodes = ResidentEpisodes(resident_blocks_);
+  limits_.single_episodes =
+      SingleEpisodes(limits_.capability, OperandOf(options_.precision), device_.multiprocessors);
   VIXEN_ASSIGN_OR_RETURN(started_, ChooseAlgorithm(options_, algorithm, limits_));
   Announce(ChooseLaunch(started_, options_.precision, {}));
   info_.executor = "cuda";
@@ -351,6 +354,22 @@ absl::Status CudaExecutor::FillArguments(const LaunchRequest& request, LaunchSta
   return absl::OkStatus();
 }
 
+// The sequential phase of an algorithm with tiles or resident weights.
+cudaError_t CudaExecutor::EnqueueSequence(CudaAlgorithm algorithm, const LaunchArguments& launch,
+                                          const TilePolicy& tiles, cudaStream_t stream) const {
+  const int sms = device_.multiprocessors;
+  if (algorithm == CudaAlgorithm::kTiled) return EnqueueTiledSequence(launch, tiles, sms, stream);
+  if (algorithm == CudaAlgorithm::kTiledMma) return EnqueueMmaSequence(launch, tiles, sms, stream);
+  const Weights& online = of(WeightsKind::kOnline);
+  const std::byte* const live = online.live.data();
+  const std::byte* const image = live + online.layout.resident[static_cast<size_t>(tiles.operand)];
+  const auto* const biases = reinterpret_cast<const float*>(live + online.layout.biases);
+  return algorithm == CudaAlgorithm::kResidentSingle
+             ? EnqueueSingleSequence(launch, tiles.operand, image, biases, sms, stream)
+             : EnqueueResidentSequence(launch, tiles.operand, image, biases, resident_blocks_,
+                                       stream);
+}
+
 absl::Status CudaExecutor::Enqueue(const LaunchRequest& request, LaunchStaging& staging,
                                    DeviceBatch& batch, cudaStream_t stream) {
   VIXEN_RETURN_IF_ERROR(CanLaunch());
@@ -370,23 +389,10 @@ absl::Status CudaExecutor::Enqueue(const LaunchRequest& request, LaunchStaging& 
     const TilePolicy tiles = TilesOf(choice.precision);
     const LaunchArguments& launch = *staging.arguments.data();
     const int sms = device_.multiprocessors;
-    if (choice.algorithm == CudaAlgorithm::kTiledMma) {
-      VIXEN_CUDA_RETURN_IF_ERROR(EnqueueMmaSequence(launch, tiles, sms, stream));
-      VIXEN_CUDA_RETURN_IF_ERROR(EnqueueMmaBatch(launch, tiles, sms, stream));
-    } else {
-      if (choice.algorithm == CudaAlgorithm::kTiled) {
-        VIXEN_CUDA_RETURN_IF_ERROR(EnqueueTiledSequence(launch, tiles, sms, stream));
-      } else {
-        const Weights& online = of(WeightsKind::kOnline);
-        const std::byte* image = online.live.data();
-        VIXEN_CUDA_RETURN_IF_ERROR(EnqueueResidentSequence(
-            launch, tiles.operand,
-            image + online.layout.resident[static_cast<size_t>(tiles.operand)],
-            reinterpret_cast<const float*>(image + online.layout.biases), resident_blocks_,
-            stream));
-      }
-      VIXEN_CUDA_RETURN_IF_ERROR(EnqueueBatchedPhase(launch, tiles, sms, stream));
-    }
+    VIXEN_CUDA_RETURN_IF_ERROR(EnqueueSequence(choice.algorithm, launch, tiles, stream));
+    VIXEN_CUDA_RETURN_IF_ERROR(FormOf(choice.algorithm) == TileForm::kFragments
+                                   ? EnqueueMmaBatch(launch, tiles, sms, stream)
+                                   : EnqueueBatchedPhase(launch, tiles, sms, stream));
   }
   VIXEN_CUDA_RETURN_IF_ERROR(EnqueueStatistics(arguments_.data(), options_.episodes, options_.steps,
                                                statistics_workspace_.data(), stream));

@@ -100,6 +100,8 @@ class CudaExecutor {
   const Weights& of(WeightsKind kind) const { return weights_[static_cast<size_t>(kind)]; }
   LivePolicy live() const;
   TilePolicy TilesOf(Precision precision) const;
+  cudaError_t EnqueueSequence(CudaAlgorithm algorithm, const LaunchArguments& launch,
+                              const TilePolicy& tiles, cudaStream_t stream) const;
   // The products of ChooseLaunch's answer that is not what was prepared: allocated when first
   // needed.
   absl::StatusOr<SteppedAlgorithm*> SteppedOf(Precision precision);

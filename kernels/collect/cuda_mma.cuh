@@ -61,8 +61,12 @@ __device__ __forceinline__ void CopyAsync16(void* shared, const void* global) {
 __device__ __forceinline__ void WaitCopies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 
 // Brings the lines of `global`, 4-byte or 16-byte aligned, into L1 as well; what lands in `shared`
-// is not read. A plain load whose value is unused would be left out by the compiler.
-__device__ __forceinline__ void TouchL1(void* shared, const void* global, bool wide) {
+// is not read, and later touches land over it. A plain load whose value is unused would be left out
+// by the compiler.
+__device__ __forceinline__ void TouchL1([[maybe_unused]] void* shared,
+                                        [[maybe_unused]] const void* global,
+                                        [[maybe_unused]] bool wide) {
+#if !defined(VIXEN_RACE_CHECK)
   if (wide) {
     asm volatile("cp.async.ca.shared.global [%0], [%1], 16;" ::"r"(SharedAddress(shared)),
                  "l"(global)
@@ -72,6 +76,7 @@ __device__ __forceinline__ void TouchL1(void* shared, const void* global, bool w
                  "l"(global)
                  : "memory");
   }
+#endif
 }
 
 }  // namespace vixen::kernels

@@ -21,7 +21,8 @@ using tile::Operand;
 
 #if VIXEN_HAS_MMA
 
-constexpr size_t kMostShared = 99 * 1024;  // of sm_86 and sm_89
+// sm_86 and sm_89 have 100 KB an SM, of which each block takes 1 KB for itself.
+constexpr size_t kMostShared = 100 * 1024 / kMmaBlocks - 1024;
 
 struct SequenceMemory {
   MmaMemory stream;
@@ -38,9 +39,9 @@ struct BatchMemory {
 };
 static_assert(sizeof(BatchMemory) <= kMostShared);
 
-// Grid: persistent; a block takes tiles of 128 slots and runs each to its last step.
+// Grid: persistent; a block takes tiles of 64 slots and runs each to its last step.
 template <Operand kOperand>
-__global__ void __launch_bounds__(32 * kMmaWarps, 1)
+__global__ void __launch_bounds__(kMmaThreads, kMmaBlocks)
     MmaSequenceKernel(const __grid_constant__ LaunchArguments launch, const TileNetwork network,
                       const float state_scale) {
   extern __shared__ __align__(128) std::byte memory[];
@@ -64,9 +65,9 @@ __global__ void __launch_bounds__(32 * kMmaWarps, 1)
   WaitCopies();
 }
 
-// Grid: persistent; a block takes 128 rows at a time.
+// Grid: persistent; a block takes 64 rows at a time.
 template <Operand kOperand>
-__global__ void __launch_bounds__(32 * kMmaWarps, 1)
+__global__ void __launch_bounds__(kMmaThreads, kMmaBlocks)
     MmaBatchKernel(const __grid_constant__ LaunchArguments launch, const TilePolicy policy) {
   extern __shared__ __align__(128) std::byte memory[];
   auto& shared = *reinterpret_cast<BatchMemory*>(memory);
@@ -76,7 +77,8 @@ __global__ void __launch_bounds__(32 * kMmaWarps, 1)
   LoadConstants(policy.online.constants, shared.constants[1]);
   if (curious) LoadConstants(policy.curiosity.constants, shared.curiosity);
   FillMask(shared.rows.mask, launch.allowed);
-  const int stages = (curious ? 2 : 0) + (is_double ? 2 : 1) * NetworkStages<kOperand>();
+  const int stages =
+      (curious ? CuriosityStages<kOperand>() : 0) + (is_double ? 2 : 1) * NetworkStages<kOperand>();
   if (threadIdx.x == 0) {
     int count = 0;
     if (curious) PlanCuriosity<kOperand>(shared.stream.plan, count, policy.curiosity.image);
@@ -111,8 +113,9 @@ __global__ void __launch_bounds__(32 * kMmaWarps, 1)
 // The device code of other targets: never launched there (MmaTiledRuns).
 struct SequenceMemory {};
 struct BatchMemory {};
-constexpr int kMmaWarps = 8;
-constexpr int kMmaRows = 128;
+constexpr int kMmaRows = 64;
+constexpr int kMmaThreads = 128;
+constexpr int kMmaBlocks = 2;
 template <Operand kOperand>
 __global__ void MmaSequenceKernel(const __grid_constant__ LaunchArguments, const TileNetwork,
                                   const float) {}
@@ -121,15 +124,22 @@ __global__ void MmaBatchKernel(const __grid_constant__ LaunchArguments, const Ti
 
 #endif
 
+template <typename Kernel>
+cudaError_t AllowTwoBlocks(const char* name, Kernel* kernel, int bytes) {
+  const cudaError_t error = cudaFuncSetAttribute(
+      kernel, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared);
+  return error != cudaSuccess ? error : AllowSharedMemory(name, kernel, bytes);
+}
+
 template <Operand kOperand>
 cudaError_t EnqueueSequence(const LaunchArguments& launch, const TilePolicy& policy,
                             uint32_t blocks, cudaStream_t stream) {
   constexpr int kBytes = sizeof(SequenceMemory);
   const auto kernel = MmaSequenceKernel<kOperand>;
-  const cudaError_t error = AllowSharedMemory("tiled_mma sequence", kernel, kBytes);
+  const cudaError_t error = AllowTwoBlocks("tiled_mma sequence", kernel, kBytes);
   if (error != cudaSuccess) return error;
   const uint32_t grid = std::min((launch.episodes + kMmaRows - 1) / kMmaRows, blocks);
-  kernel<<<grid, 32 * kMmaWarps, kBytes, stream>>>(launch, policy.online, policy.state_scale);
+  kernel<<<grid, kMmaThreads, kBytes, stream>>>(launch, policy.online, policy.state_scale);
   return cudaGetLastError();
 }
 
@@ -138,12 +148,12 @@ cudaError_t EnqueueBatch(const LaunchArguments& launch, const TilePolicy& policy
                          cudaStream_t stream) {
   constexpr int kBytes = sizeof(BatchMemory);
   const auto kernel = MmaBatchKernel<kOperand>;
-  const cudaError_t error = AllowSharedMemory("tiled_mma batch", kernel, kBytes);
+  const cudaError_t error = AllowTwoBlocks("tiled_mma batch", kernel, kBytes);
   if (error != cudaSuccess) return error;
   const uint64_t tiles =
       (static_cast<uint64_t>(launch.episodes) * launch.steps + kMmaRows - 1) / kMmaRows;
   const auto grid = static_cast<unsigned>(std::min<uint64_t>(tiles, blocks));
-  kernel<<<grid, 32 * kMmaWarps, kBytes, stream>>>(launch, policy);
+  kernel<<<grid, kMmaThreads, kBytes, stream>>>(launch, policy);
   return cudaGetLastError();
 }
 
@@ -153,7 +163,7 @@ bool MmaTiledRuns(int capability) { return capability >= 80 && capability <= 90;
 
 cudaError_t EnqueueMmaSequence(const LaunchArguments& launch, const TilePolicy& policy,
                                int multiprocessors, cudaStream_t stream) {
-  const auto blocks = static_cast<uint32_t>(multiprocessors);
+  const auto blocks = static_cast<uint32_t>(kMmaBlocks * multiprocessors);
   return tile::WithOperand(policy.operand, [&](auto operand) {
     return EnqueueSequence<decltype(operand)::value>(launch, policy, blocks, stream);
   });
@@ -161,7 +171,7 @@ cudaError_t EnqueueMmaSequence(const LaunchArguments& launch, const TilePolicy& 
 
 cudaError_t EnqueueMmaBatch(const LaunchArguments& launch, const TilePolicy& policy,
                             int multiprocessors, cudaStream_t stream) {
-  const auto blocks = static_cast<uint32_t>(multiprocessors);
+  const auto blocks = static_cast<uint32_t>(kMmaBlocks * multiprocessors);
   return tile::WithOperand(policy.operand, [&](auto operand) {
     return EnqueueBatch<decltype(operand)::value>(launch, policy, blocks, stream);
   });

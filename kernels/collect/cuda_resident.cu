@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/collect/cuda_resident.h"
 
-#include <type_traits>
-
 #include "kernels/collect/cuda_resident_image.h"
 #include "kernels/cuda/kernel_log.h"
 
 #if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
 #define VIXEN_RESIDENT 1
+#include "kernels/collect/cuda_resident_helper.cuh"
 #include "kernels/collect/cuda_resident_matrix.cuh"
-#include "kernels/collect/cuda_resident_rules.cuh"
-#include "kernels/collect/cuda_resident_speculate.cuh"
 #else
 #define VIXEN_RESIDENT 0
 #endif
@@ -39,16 +36,10 @@ constexpr int kThreads = 384;
 
 static_assert(kThreads == kResidentThreads && kMostEpisodes == kManyEpisodes);
 
-// Biases as BiasLayout has them for the default widths.
-constexpr int kLayer1Bias = 256;
-constexpr int kStreamBias = 512;
-constexpr int kAdvantageBias = 896;
-constexpr int kValueBias = 944;
-
 template <typename F>
 struct Shared {
   ResidentMemory<F> network;
-  std::conditional_t<F::kEpisodes == 1, SpeculativeMemory, RulesMemory> rules;
+  HelperMemory<F> rules;
 };
 
 __device__ void CopyFragment(const std::byte* image, size_t offset, int planes, uint4* to,
@@ -82,26 +73,10 @@ __device__ void LoadNetwork(const std::byte* image, const float* biases, int ran
     CopyFragment(image, (Fragment3(rank, 0, 0) + i) * kBytes, kPlanes,
                  &memory.layer3[0][0][0][0] + 32 * kPlanes * i, lane);
   }
-  const auto zero = [](auto& what) {
-    uint32_t* words = reinterpret_cast<uint32_t*>(&what);
-    for (size_t i = threadIdx.x; i < sizeof(what) / 4; i += kThreads) words[i] = 0;
-  };
-  zero(memory.hidden);
-  zero(memory.state);
-  zero(memory.outputs);
-  const float4* portfolio = reinterpret_cast<const float4*>(image + PortfolioOffset(kOperand));
-  for (int i = threadIdx.x; i < tile::kHidden; i += kThreads) {
-    memory.portfolio_weights[i % 4][i / 4] = portfolio[i];
-    memory.bias0[i] = biases[i];
-  }
+  LoadCommon(image, kOperand, biases, memory);
   for (int i = threadIdx.x; i < 128; i += kThreads) {
     memory.bias1[i] = biases[kLayer1Bias + 128 * rank + i];
     memory.bias2[i] = biases[kStreamBias + StreamRow(rank, i)];
-  }
-  for (int i = threadIdx.x; i < kOutputs; i += kThreads) {
-    memory.bias3[i] = i < kValueOutput    ? biases[kAdvantageBias + i]
-                      : i == kValueOutput ? biases[kValueBias]
-                                          : 0.0f;
   }
   if (threadIdx.x == 0) {
     for (int which = 0; which < 3; ++which) memory.arrived(which).Start();
@@ -140,29 +115,11 @@ __global__ void __launch_bounds__(kThreads, 1)
     matrix.Run(launch.steps);
   } else {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kHelperRegisters));
-    const int helper = warp - kWarps;
-    if constexpr (F::kEpisodes == 1) {
-      if (helper == kCategories) {
-        Speculation::Start(launch, memory, shared.rules, first_slot, lane);
-        const SlotState& slot = launch.slots[episodes > 0 ? first_slot : 0];
-        if (lane < 16) {
-          PutFeatures(memory, 0, 0, lane, LoadFeatures(launch.market, slot.bar, lane));
-        }
-      }
+    RunHelper(launch, memory, shared.rules, first_slot, episodes, warp - kWarps, lane, [] {
       SyncBlock();
       SyncCluster();
-      if (helper < kCategories) {
-        RunSpeculator(launch, memory, shared.rules, helper, lane);
-      } else {
-        RunCarrier(launch, memory, shared.rules, first_slot, lane);
-      }
-    } else {
-      RulesWarp<F> rules(launch, memory, shared.rules, first_slot, episodes, helper, lane);
-      rules.PutFirstStates();
       SyncBlock();
-      SyncCluster();
-      rules.Run();
-    }
+    });
   }
   SyncCluster();  // the other block may still write here
 }

@@ -45,6 +45,7 @@ class MatrixWarp {
   // Called when the first states' columns are there.
   __device__ void Run(uint32_t steps) {
     StartLayer0([] {});
+    SyncBlock();  // the first states are read: the next may take their place
     LoadPortfolioWeights();
 #pragma unroll 1
     for (uint32_t step = 0; step < steps; ++step) {

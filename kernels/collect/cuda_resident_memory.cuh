@@ -73,6 +73,8 @@ struct Form {
 inline constexpr int kOutputs = 64;  // three blocks of advantages, the value first of the fourth
 inline constexpr int kValueOutput = 48;
 
+inline constexpr int kOutputBarrier = 2;
+
 template <typename F>
 struct ResidentMemory {
   using FormOf = F;
@@ -100,8 +102,13 @@ struct ResidentMemory {
   __device__ __forceinline__ ByteBarrier arrived(int which) const {
     return {SharedAddress(barriers + which)};
   }
+  // Helpers: until a step's outputs are there.
+  __device__ __forceinline__ void AwaitOutputs(uint32_t step) const {
+    arrived(kOutputBarrier).Wait(step & 1);
+  }
+  // Helpers, one thread, once a step after that.
+  __device__ __forceinline__ void ExpectOutputs() const;
 };
-inline constexpr int kOutputBarrier = 2;
 
 // Bytes that a phase of each barrier brings: from the other block, the outputs from both.
 template <typename F>
@@ -109,6 +116,10 @@ __device__ constexpr uint32_t ArrivingBytes(int which) {
   return which == 0   ? F::kEpisodes * 128 * F::kParts * F::kPairBytes
          : which == 1 ? 2 * F::kEpisodes * 64 * F::kParts * F::kPairBytes
                       : kCluster * F::kEpisodes * kOutputs * sizeof(float);
+}
+template <typename F>
+__device__ __forceinline__ void ResidentMemory<F>::ExpectOutputs() const {
+  arrived(kOutputBarrier).Expect(ArrivingBytes<F>(kOutputBarrier));
 }
 
 // The roles' code paths differ, so the barriers are of the kind that does not ask a warp's lanes to
@@ -121,21 +132,47 @@ template <int kBarrier, int kThreads>
 __device__ __forceinline__ void ArriveForRoles() {
   asm volatile("barrier.arrive %0, %1;" ::"n"(kBarrier), "n"(kThreads) : "memory");
 }
-// All: the next step's state is there.
-__device__ __forceinline__ void SyncBlock() { SyncRoles<0, kResidentThreads>(); }
 // The matrix warps among themselves.
 __device__ __forceinline__ void SyncMatrix() { SyncRoles<1, kMatrixThreads>(); }
+#if defined(VIXEN_RACE_CHECK)
+// racecheck does not follow counted barriers that roles meet at in different code, so here they are
+// all of the block's one barrier: each thread passes the same number of them in a step, in an order
+// that keeps every pair apart which the others do.
+__device__ __forceinline__ void SyncBlock() {
+  __syncwarp();
+  __syncthreads();
+}
+template <int kEpisodes>
+__device__ __forceinline__ void ArriveWithStates() {
+  SyncBlock();
+}
+template <int kEpisodes>
+__device__ __forceinline__ void WaitForStates() {
+  SyncBlock();
+}
+__device__ __forceinline__ void PassStates() { SyncBlock(); }
+__device__ __forceinline__ void ArriveWithOutputs() { SyncBlock(); }
+__device__ __forceinline__ void WaitForOutputs() { SyncBlock(); }
+#else
+// All: the next step's state is there.
+__device__ __forceinline__ void SyncBlock() { SyncRoles<0, kResidentThreads>(); }
 // Those helpers that bring the market's columns of the next states arrive, matrix warps wait.
 template <int kEpisodes>
 inline constexpr int kStateThreads = kMatrixThreads + (kEpisodes == 1 ? 32 : kHelperThreads);
 template <int kEpisodes>
 __device__ __forceinline__ void ArriveWithStates() {
-  ArriveForRoles<2, kStateThreads<kEpisodes>>();
+  ArriveForRoles<2, kStateThreads<kEpisodes> >();
 }
 template <int kEpisodes>
 __device__ __forceinline__ void WaitForStates() {
-  SyncRoles<2, kStateThreads<kEpisodes>>();
+  SyncRoles<2, kStateThreads<kEpisodes> >();
 }
+// Helpers that bring none.
+__device__ __forceinline__ void PassStates() {}
+// Without clusters: matrix warps arrive with a step's outputs, helpers wait.
+__device__ __forceinline__ void ArriveWithOutputs() { ArriveForRoles<4, kResidentThreads>(); }
+__device__ __forceinline__ void WaitForOutputs() { SyncRoles<4, kResidentThreads>(); }
+#endif
 // The speculating helpers among themselves.
 __device__ __forceinline__ void SyncSpeculators() { SyncRoles<3, kHelperThreads - 32>(); }
 

@@ -143,9 +143,10 @@ __device__ __forceinline__ float4 LoadFeatures(const DeviceMarket& market, uint3
 }
 
 // Into the columns of state `which` (goes on, starts anew) of a block's episode.
-template <typename F>
-__device__ __forceinline__ void PutFeatures(ResidentMemory<F>& memory, int which, int episode,
-                                            uint32_t chunk, float4 features) {
+template <typename Memory>
+__device__ __forceinline__ void PutFeatures(Memory& memory, int which, int episode, uint32_t chunk,
+                                            float4 features) {
+  using F = typename Memory::FormOf;
   const float values[4] = {features.x, features.y, features.z, features.w};
   typename F::Unit words[F::kParts];
   F::Pack(values, words);

@@ -19,11 +19,9 @@ struct RulesMemory {
 };
 
 // Of the block's episodes the first `episodes` are there; the first is slot `first_slot`.
-template <typename F>
+template <typename Memory>
 class RulesWarp {
  public:
-  using Memory = ResidentMemory<F>;
-
   __device__ RulesWarp(const LaunchArguments& launch, Memory& memory, RulesMemory& mine,
                        uint32_t first_slot, int episodes, int helper, int lane)
       : launch_(launch),
@@ -127,7 +125,7 @@ class RulesWarp {
   }
 
   __device__ __forceinline__ void Choose(uint32_t step) {
-    memory_.arrived(kOutputBarrier).Wait(step & 1);
+    memory_.AwaitOutputs(step);
 #pragma unroll
     for (int i = 0; i < kEpisodesPerHelper; ++i) {
       const float* mine = memory_.outputs[0][0][first_episode_ + i];
@@ -137,9 +135,7 @@ class RulesWarp {
       const int greedy = WarpGreedy(launch_.allowed, advantage_[i], lane_);
       if (lane_ == i && choice_.action < 0) choice_.action = greedy;
     }
-    if (first_episode_ == 0 && lane_ == 0) {
-      memory_.arrived(kOutputBarrier).Expect(ArrivingBytes<F>(kOutputBarrier));
-    }
+    if (first_episode_ == 0 && lane_ == 0) memory_.ExpectOutputs();
   }
 
   __device__ __forceinline__ void Step(uint32_t step) {

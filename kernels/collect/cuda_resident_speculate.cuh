@@ -95,9 +95,9 @@ class Speculation {
 
 // The action taken of step `step`: the same in every lane of every helper warp.
 template <typename Memory>
-__device__ __forceinline__ int TakenAction(const LaunchArguments& launch, const Memory& memory,
+__device__ __forceinline__ int TakenAction(const LaunchArguments& launch, Memory& memory,
                                            uint32_t step, bool active, int drawn, int lane) {
-  memory.arrived(kOutputBarrier).Wait(step & 1);
+  memory.AwaitOutputs(step);
   const auto& outputs = memory.outputs[step % 2];
   const int greedy = WarpGreedy(
       launch.allowed, AdvantageOf(outputs[0][0], outputs[1][0], memory.bias3, lane), lane);
@@ -139,6 +139,7 @@ __device__ void RunSpeculator(const LaunchArguments& launch, Memory& memory,
       candidate.Put(slot);
       Stage(record, candidate.record);
     }
+    PassStates();
     SyncSpeculators();  // every candidate is there
     taken = TakenAction(launch, memory, step, active, inputs.choice.action, lane);
     if (speculates && action == taken) {
@@ -213,9 +214,7 @@ __device__ void RunCarrier(const LaunchArguments& launch, Memory& memory, Specul
     PutFeatures(memory, state, 0, chunk, features);
     ArriveWithStates<1>();
     taken = TakenAction(launch, memory, step, active, drawn, lane);
-    if (lane == 0) {
-      memory.arrived(kOutputBarrier).Expect(ArrivingBytes<typename Memory::FormOf>(kOutputBarrier));
-    }
+    if (lane == 0) memory.ExpectOutputs();
     SyncBlock();  // the next state is there
   }
   WaitCopies();

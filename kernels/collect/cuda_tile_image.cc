@@ -96,6 +96,10 @@ class TileWriter {
     }
     out_ += tile::TileBytes(rows) * inputs / tile_inputs;
   }
+  void Append(const std::byte* from, size_t bytes) {
+    std::memcpy(out_, from, bytes);
+    out_ += bytes;
+  }
   std::byte* end() const { return out_; }
 
  private:
@@ -160,22 +164,39 @@ void WriteNetwork(const Matrices& source, Operand operand, TileForm form, const 
   const float scale[4] = {PowerOfTwo(e.weights[0]), PowerOfTwo(e.weights[1]),
                           PowerOfTwo(e.weights[2]), PowerOfTwo(e.weights[3])};
   TileWriter writer(form, out);
-  const int chunk =
-      form == TileForm::kSwizzled ? tile::TileInputs(operand) : tile::MmaChunk(operand);
-  const auto write_layer0 = [&](int first) {
-    writer.Write(
-        tile::StateOperand(operand), chunk, tile::kStateWidth, scale[0],
-        [&](int row, int k) { return source.StateWeight(first + row, tile::StateColumn(k)); });
+  const auto write_layer0 = [&](TileWriter& to, int first, int neurons) {
+    to.Write(tile::StateOperand(operand), neurons, tile::kStateWidth, scale[0],
+             [&](int row, int k) { return source.StateWeight(first + row, tile::StateColumn(k)); });
   };
-  // Fragments of layer 0 come one stage ahead of layer 1's.
-  const bool ahead = form == TileForm::kFragments;
-  if (ahead) write_layer0(0);
-  for (int first = 0; first < tile::kHidden; first += chunk) {
-    const int next = ahead ? first + chunk : first;
-    if (next < tile::kHidden) write_layer0(next);
-    writer.Write(operand, tile::kHidden, chunk, scale[1], [&](int row, int k) {
+  const auto write_layer1 = [&](TileWriter& to, int first, int inputs) {
+    to.Write(operand, tile::kHidden, inputs, scale[1], [&](int row, int k) {
       return source.Weight(kShared1, row, NeuronOf(operand, first + k));
     });
+  };
+  if (form == TileForm::kSwizzled) {
+    const int inputs = tile::TileInputs(operand);
+    for (int first = 0; first < tile::kHidden; first += inputs) {
+      write_layer0(writer, first, inputs);
+      write_layer1(writer, first, inputs);
+    }
+  } else {
+    // Shares of layer 0 for the chunk after, then a unit of layer 1, in turn.
+    const int stages = tile::MmaChunkStages(operand);
+    const int share = tile::MmaLayer0Bytes(operand);
+    write_layer0(writer, 0, tile::kMmaChunk);
+    std::vector<std::byte> layer0(size_t(stages) * share);
+    std::vector<std::byte> layer1(size_t(stages) * tile::kMmaLayer1Bytes);
+    for (int first = 0; first < tile::kHidden; first += tile::kMmaChunk) {
+      const bool last = first + tile::kMmaChunk == tile::kHidden;
+      TileWriter of_layer0(form, layer0.data());
+      TileWriter of_layer1(form, layer1.data());
+      if (!last) write_layer0(of_layer0, first + tile::kMmaChunk, tile::kMmaChunk);
+      write_layer1(of_layer1, first, tile::kMmaChunk);
+      for (int i = 0; i < stages; ++i) {
+        if (!last) writer.Append(layer0.data() + size_t(i) * share, share);
+        writer.Append(layer1.data() + size_t(i) * tile::kMmaLayer1Bytes, tile::kMmaLayer1Bytes);
+      }
+    }
   }
   for (const size_t stream : {kValue0, kAdvantage0}) {
     writer.Write(operand, tile::kStream, tile::kHidden, scale[2],

@@ -78,6 +78,12 @@ void WriteBiases(const Source& source, float* out) {
   out[at.value_bias] = source.Bias(kValue1, 0);
 }
 
+// Without clusters there is no resident kernel of split products.
+bool HasResidentImage(WeightsKind kind, TileForm form, tile::Operand operand) {
+  return kind == WeightsKind::kOnline &&
+         (form == TileForm::kSwizzled || operand != tile::Operand::kSplit);
+}
+
 void PutHalf(std::byte* at, float value) {
   const uint16_t bits = HalfBits(value);
   std::memcpy(at, &bits, sizeof(bits));
@@ -138,7 +144,7 @@ WeightsLayout LayOutWeights(const Architecture& architecture, WeightsKind kind, 
       const auto place = static_cast<size_t>(operand);
       layout.has_tile[place] = true;
       layout.tile[place] = take(TileImageBytes(kind, operand));
-      if (kind == WeightsKind::kOnline && form == TileForm::kSwizzled) {
+      if (HasResidentImage(kind, form, operand)) {
         layout.resident[place] = take(resident::ImageBytes(operand));
       }
     }
@@ -172,7 +178,7 @@ std::vector<std::byte> BuildWeightsImage(const WeightsLayout& layout, const Para
     const auto place = static_cast<size_t>(operand);
     if (!layout.has_tile[place]) continue;
     WriteTileImage(parameters, operand, layout.form, states, image.data() + layout.tile[place]);
-    if (layout.kind != WeightsKind::kOnline || layout.form != TileForm::kSwizzled) continue;
+    if (!HasResidentImage(layout.kind, layout.form, operand)) continue;
     resident::WriteImage(
         operand, static_cast<int>(parameters.architecture.features),
         [&](int matrix, int output, int input) {

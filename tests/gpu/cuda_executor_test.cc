@@ -137,8 +137,16 @@ std::string NameOf(const testing::TestParamInfo<Variant>& info) {
 
 class CudaVariant : public testing::TestWithParam<Variant> {
  protected:
-  // More than one wave of blocks; resident takes at most 1,056 on an H200.
-  static uint32_t Many() { return GetParam().algorithm == CudaAlgorithm::kResident ? 1050 : 1500; }
+  // As many episodes as `wanted`, where the algorithm takes them.
+  static uint32_t AtMost(uint32_t wanted) {
+    const bool single = GetParam().algorithm == CudaAlgorithm::kResidentSingle;
+    if (!single && GetParam().algorithm != CudaAlgorithm::kResident) return wanted;
+    const bool one_a_block = single && GetParam().precision == Precision::kTf32;
+    const int sms = QueryCudaDevice(0)->multiprocessors;
+    return std::min(wanted, static_cast<uint32_t>(one_a_block ? sms : 8 * sms - 6));
+  }
+  // More than one wave of blocks of those that take any number.
+  static uint32_t Many() { return AtMost(1500); }
   void SetUp() override { VIXEN_NEEDS_GPU(); }
 };
 
@@ -198,7 +206,7 @@ TEST_P(CudaVariant, PassesTheStepCheckOnGoldenCasesThatItCanRun) {
 
 // Small enough for the race checker.
 TEST_P(CudaVariant, RunsAFewSteps) {
-  for (const uint32_t episodes : {3u, 140u}) {
+  for (const uint32_t episodes : {3u, AtMost(140)}) {
     World world(episodes, 4, 200);
     world.options.precision = GetParam().precision;
     world.options.settings.double_dqn = true;
@@ -214,20 +222,21 @@ TEST_P(CudaVariant, RunsAFewSteps) {
 }
 
 TEST_P(CudaVariant, GivesTheSameBytesForTheSameLaunch) {
-  World world(130, 150);
+  const uint32_t episodes = AtMost(130);
+  World world(episodes, 150);
   world.options.precision = GetParam().precision;
   const auto collector = Make(world.options, GetParam().algorithm);
   ASSERT_NE(collector, nullptr);
   world.Push(*collector);
   LaunchRequest request{.seed = 7, .launch = 3, .epsilon = 0.1f, .inputs = {}, .slot_states = {}};
-  Batch first(130, 150, true);
-  Batch second(130, 150, true);
+  Batch first(episodes, 150, true);
+  Batch second(episodes, 150, true);
   ASSERT_TRUE(collector->Launch(request, first).ok());
   ASSERT_TRUE(collector->Launch(request, second).ok());
   ASSERT_TRUE(collector->Wait(first).ok());
   ASSERT_TRUE(collector->Wait(second).ok());
   EXPECT_TRUE(SameBytes(first, second));
-  EXPECT_EQ(first.statistics.valid_rows, 130u * 150u);
+  EXPECT_EQ(first.statistics.valid_rows, episodes * 150u);
 }
 
 // Scripted actions take the networks out: rules, random numbers and starts must agree exactly.
@@ -303,14 +312,14 @@ TEST_P(CudaVariant, AgreesWithTheCpuOverScriptedActions) {
 }
 
 TEST_P(CudaVariant, AgreesWithTheCpuWhenABlockCarriesManyEpisodes) {
-  for (const uint32_t episodes : {300u, Many()}) {
+  for (const uint32_t episodes : {AtMost(300), Many()}) {
     World world(episodes, 120);
     ExpectCpuParity(world, GetParam().algorithm, GetParam().precision);
   }
 }
 
 TEST_P(CudaVariant, PassesTheStepCheckWithManyEpisodesABlock) {
-  for (const uint32_t episodes : {300u, Many()}) {
+  for (const uint32_t episodes : {AtMost(300), Many()}) {
     World world(episodes, 60);
     world.options.precision = GetParam().precision;
     const auto collector = Make(world.options, GetParam().algorithm);
@@ -367,6 +376,8 @@ INSTANTIATE_TEST_SUITE_P(All, CudaVariant,
                          testing::Values(Variant{CudaAlgorithm::kStepped, Precision::kFp32},
                                          Variant{CudaAlgorithm::kStepped, Precision::kTf32},
                                          Variant{CudaAlgorithm::kStepped, Precision::kFp16},
+                                         Variant{CudaAlgorithm::kResidentSingle, Precision::kTf32},
+                                         Variant{CudaAlgorithm::kResidentSingle, Precision::kFp16},
                                          Variant{CudaAlgorithm::kTiledMma, Precision::kFp32},
                                          Variant{CudaAlgorithm::kTiledMma, Precision::kTf32},
                                          Variant{CudaAlgorithm::kTiledMma, Precision::kFp16},
@@ -409,6 +420,48 @@ TEST(CudaCollector, RefusesAThirdLaunchInFlightAndALaunchWithoutWeights) {
   ASSERT_TRUE(collector->Wait(a).ok());
   ASSERT_TRUE(collector->Wait(b).ok());
   EXPECT_EQ(std::memcmp(a.payload().data(), b.payload().data(), a.payload().size()), 0);
+}
+
+TEST(CudaCollector, LeavesLaunchesUnderWayTheWeightsThatTheyBeganWith) {
+  VIXEN_NEEDS_GPU();
+  World world(128, 500);
+  const LaunchRequest request{
+      .seed = 3, .launch = 0, .epsilon = 0.1f, .inputs = {}, .slot_states = {}};
+  const auto alone = [&](const World& w) {
+    auto batch = std::make_unique<Batch>(128, 500, true);
+    const auto collector = Make(w.options, CudaAlgorithm::kAuto);
+    w.Push(*collector);
+    EXPECT_TRUE(collector->Launch(request, *batch).ok());
+    EXPECT_TRUE(collector->Wait(*batch).ok());
+    return batch;
+  };
+  World later = world;
+  std::mt19937 random(99);
+  later.online = world.RandomWeights(WeightsKind::kOnline, random);
+  const auto expected_before = alone(world);
+  const auto expected_after = alone(later);
+  ASSERT_FALSE(SameBytes(*expected_before, *expected_after));
+
+  const auto collector = Make(world.options, CudaAlgorithm::kAuto);
+  ASSERT_NE(collector, nullptr);
+  world.Push(*collector);
+  Parameters broken = later.online;
+  broken.values[7] = std::nanf("");
+  for (int round = 0; round < 20; ++round) {
+    Batch before(128, 500, true), after(128, 500, true);
+    ASSERT_TRUE(collector->Launch(request, before).ok());
+    // While it runs: a refusal changes nothing, a push waits for the next launch.
+    EXPECT_EQ(collector->StageWeights(broken).status().code(), absl::StatusCode::kInvalidArgument);
+    ASSERT_TRUE(collector->StageWeights(later.online).ok());
+    collector->CommitWeights(WeightsKind::kOnline);
+    ASSERT_TRUE(collector->Launch(request, after).ok());
+    ASSERT_TRUE(collector->StageWeights(world.online).ok());
+    collector->CommitWeights(WeightsKind::kOnline);
+    ASSERT_TRUE(collector->Wait(before).ok());
+    ASSERT_TRUE(collector->Wait(after).ok());
+    EXPECT_TRUE(SameBytes(before, *expected_before)) << round;
+    EXPECT_TRUE(SameBytes(after, *expected_after)) << round;
+  }
 }
 
 TEST(CudaCollector, FallsBackToTf32WhenWeightsLeaveTheRangeOfFp16) {

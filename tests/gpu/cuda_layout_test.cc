@@ -227,6 +227,39 @@ TEST(CudaTileImage, TakesEveryStateColumnAndEveryTf32NeuronOnce) {
   EXPECT_EQ(neurons, std::vector<int>(tile::kHidden, 1));
 }
 
+TEST(CudaTileImage, StagesOfFragmentsAddUpToAPass) {
+  for (const tile::Operand operand :
+       {tile::Operand::kFp16, tile::Operand::kTf32, tile::Operand::kSplit}) {
+    const int stages = tile::MmaChunkStages(operand);
+    const int share = tile::MmaLayer0Bytes(operand);
+    const int chunks = tile::kHidden / tile::kMmaChunk;
+    EXPECT_LE(share + tile::kMmaLayer1Bytes, tile::kMmaStageBytes);
+    EXPECT_EQ(size_t(stages) * chunks * (share + tile::kMmaLayer1Bytes) +
+                  size_t(2) * tile::MmaStreamStages(operand) * tile::kMmaStreamBytes +
+                  size_t(tile::MmaLastStages(operand)) * tile::kMmaLastBytes,
+              tile::PassBytes(operand));
+    const int first = tile::Layer0Bytes(operand, 64);
+    EXPECT_LE(first / tile::MmaCuriosityStages(operand), tile::kMmaStageBytes);
+    EXPECT_LE(tile::CuriosityBytes(operand) - first, tile::kMmaStageBytes);
+  }
+}
+
+// Where a weight of layer 1 is in the stream of fragments, counted by hand.
+TEST(CudaTileImage, PutsAUnitOfLayer1BehindItsShareOfLayer0) {
+  Parameters parameters = Numbered(WeightsKind::kOnline);
+  std::fill(parameters.values.begin(), parameters.values.end(), 0.0f);
+  const std::vector<LayerLayout> layers = LayersOf(parameters.architecture, parameters.kind);
+  // Neuron 9, input 16 + 1: the second chunk.
+  parameters.values[layers[1].weight_offset + 9 * 256 + 17] = 0.5f;
+  std::vector<std::byte> image(TileImageBytes(parameters.kind, tile::Operand::kFp16));
+  WriteTileImage(parameters, tile::Operand::kFp16, TileForm::kFragments, StateRange(),
+                 image.data());
+  // Layer 0 of chunks 0, 1 and 2 and the first unit come before; then lane 4 · (9 mod 8), the
+  // second block of 8 neurons, the second half of its first word.
+  const size_t unit = 3 * size_t(tile::MmaLayer0Bytes(tile::Operand::kFp16)) + 8192;
+  EXPECT_EQ(HalfAt(image, unit + 4 * 16 + 8 + 2), 0.5);
+}
+
 TEST(CudaTileImage, StagesAddUpToAPass) {
   for (const tile::Operand operand :
        {tile::Operand::kFp16, tile::Operand::kTf32, tile::Operand::kSplit}) {
@@ -278,8 +311,8 @@ CollectorOptions OptionsOf(uint32_t episodes, Precision precision) {
   options.precision = precision;
   return options;
 }
-constexpr CudaLimits kHopper = {90, true, true, 1056};
-constexpr CudaLimits kAda = {89, false, true, 0};
+constexpr CudaLimits kHopper = {90, true, true, 1056, 1056};
+constexpr CudaLimits kAda = {89, false, true, 0, 1136};  // 142 SMs, fp16
 
 TEST(CudaChoice, TakesTheAlgorithmThatTheEpisodesAllow) {
   const auto few = ChooseAlgorithm(OptionsOf(128, Precision::kAuto), CudaAlgorithm::kAuto, kHopper);
@@ -297,7 +330,7 @@ TEST(CudaChoice, FallsBackToSteppedAndSaysWhy) {
   EXPECT_EQ(widths->algorithm, CudaAlgorithm::kStepped);
   EXPECT_NE(widths->reason.find("512"), std::string::npos);
   const auto card = ChooseAlgorithm(OptionsOf(128, Precision::kAuto), CudaAlgorithm::kAuto,
-                                    {75, false, false, 0});
+                                    {75, false, false, 0, 0});
   EXPECT_EQ(card->algorithm, CudaAlgorithm::kStepped);
   EXPECT_NE(card->reason.find("sm_75"), std::string::npos);
   const auto forced = ChooseAlgorithm(wide, CudaAlgorithm::kTiled, kHopper);
@@ -310,15 +343,45 @@ TEST(CudaChoice, FallsBackToSteppedAndSaysWhy) {
 
 TEST(CudaChoice, TakesTilesWithoutWgmmaBeforeHopper) {
   for (const CudaAlgorithm wanted : {CudaAlgorithm::kAuto, CudaAlgorithm::kTiled}) {
-    const auto choice = ChooseAlgorithm(OptionsOf(128, Precision::kTf32), wanted, kAda);
+    const auto choice = ChooseAlgorithm(OptionsOf(2048, Precision::kFp16), wanted, kAda);
     EXPECT_EQ(choice->algorithm, CudaAlgorithm::kTiledMma);
   }
-  const auto resident =
-      ChooseAlgorithm(OptionsOf(128, Precision::kTf32), CudaAlgorithm::kResident, kAda);
-  EXPECT_NE(resident.status().message().find("sm_89"), std::string::npos);
-  const AlgorithmChoice started = {CudaAlgorithm::kTiledMma, ""};
-  EXPECT_EQ(ChooseLaunch(started, Precision::kAuto, {false, true, true}).algorithm,
-            CudaAlgorithm::kTiledMma);
+  const auto split = ChooseAlgorithm(OptionsOf(128, Precision::kFp32), CudaAlgorithm::kAuto,
+                                     {89, false, true, 0, 0});
+  EXPECT_EQ(split->algorithm, CudaAlgorithm::kTiledMma);
+  EXPECT_NE(split->reason.find("fp32"), std::string::npos);
+}
+
+TEST(CudaChoice, TakesOneNetworkAnSmBeforeHopperWhileTheEpisodesAllow) {
+  for (const CudaAlgorithm wanted :
+       {CudaAlgorithm::kAuto, CudaAlgorithm::kResident, CudaAlgorithm::kResidentSingle}) {
+    const auto choice = ChooseAlgorithm(OptionsOf(1136, Precision::kAuto), wanted, kAda);
+    EXPECT_EQ(choice->algorithm, CudaAlgorithm::kResidentSingle);
+  }
+  for (const CudaAlgorithm wanted : {CudaAlgorithm::kResident, CudaAlgorithm::kResidentSingle}) {
+    const auto above = ChooseAlgorithm(OptionsOf(1137, Precision::kFp16), wanted, kAda);
+    EXPECT_EQ(above.status().code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_NE(above.status().message().find("1136"), std::string::npos);
+  }
+  const auto forced =
+      ChooseAlgorithm(OptionsOf(128, Precision::kFp16), CudaAlgorithm::kResidentSingle, kHopper);
+  EXPECT_EQ(forced->algorithm, CudaAlgorithm::kResidentSingle);
+  const auto old = ChooseAlgorithm(OptionsOf(128, Precision::kFp16), CudaAlgorithm::kResidentSingle,
+                                   {75, false, false, 0, 0});
+  EXPECT_NE(old.status().message().find("sm_75"), std::string::npos);
+}
+
+TEST(CudaChoice, LeavesTheFormWithoutClustersForItsOwnTiles) {
+  for (const CudaAlgorithm algorithm : {CudaAlgorithm::kTiledMma, CudaAlgorithm::kResidentSingle}) {
+    const AlgorithmChoice started = {algorithm, ""};
+    EXPECT_EQ(FormOf(algorithm), TileForm::kFragments);
+    const LaunchChoice choice = ChooseLaunch(started, Precision::kAuto, {false, true, true});
+    EXPECT_EQ(choice.algorithm, CudaAlgorithm::kTiledMma);
+    EXPECT_EQ(choice.precision, Precision::kTf32);
+    EXPECT_EQ(ChooseLaunch(started, Precision::kTf32, {false, true, true}).algorithm,
+              CudaAlgorithm::kTiledMma);
+    EXPECT_EQ(ChooseLaunch(started, Precision::kAuto, {}).algorithm, algorithm);
+  }
 }
 
 TEST(CudaChoice, LeavesFp16WhenTheWeightsDoNotFit) {

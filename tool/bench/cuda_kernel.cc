@@ -28,7 +28,8 @@ nlohmann::json ToJson(const bench::CudaBenchRow& row) {
           {"median_ms", row.median_ms},
           {"transitions_per_second", row.transitions_per_second},
           {"tflops", row.tflops},
-          {"share_of_ceiling", row.share_of_ceiling}};
+          {"share_of_ceiling", row.share_of_ceiling},
+          {"share_of_mma_sync", row.share_of_mma_sync}};
 }
 
 }  // namespace
@@ -40,17 +41,20 @@ absl::StatusOr<nlohmann::json> RunCudaKernelBench(const bench::CudaBenchOptions&
                          bench::MeasureCudaCeilings(options.gpu));
   out << device.Describe()
       << absl::StrFormat(
-             "\nceilings: products fp16 %.0f, tf32 %.0f, fp32 %.0f TFLOP/s; copies %.0f GB/s on "
-             "the device, %.1f GB/s to the host\n",
+             "\nceilings: products fp16 %.0f, tf32 %.0f, fp32 %.0f TFLOP/s, of mma.sync fp16 %.0f, "
+             "tf32 %.0f; copies %.0f GB/s on the device, %.1f GB/s to the host\n",
              ceilings.fp16_tflops, ceilings.tf32_tflops, ceilings.fp32_tflops,
-             ceilings.device_copy_gb_per_s, ceilings.host_copy_gb_per_s);
+             ceilings.mma_fp16_tflops, ceilings.mma_tf32_tflops, ceilings.device_copy_gb_per_s,
+             ceilings.host_copy_gb_per_s);
   nlohmann::json launches = nlohmann::json::array();
   VIXEN_RETURN_IF_ERROR(bench::MeasureCudaLaunches(options, ceilings, [&](const auto& row) {
     launches.push_back(ToJson(row));
-    out << absl::StrFormat("%-8s %s  N=%-5d L=%d %s, %s: %.3f ms, %.1f M transitions/s, %.0f %%\n",
-                           row.algorithm, kernels::PrecisionName(row.precision), row.episodes,
-                           row.steps, row.widths, row.setting, row.median_ms,
-                           row.transitions_per_second / 1e6, 100 * row.share_of_ceiling)
+    out << absl::StrFormat(
+               "%-8s %s  N=%-5d L=%d %s, %s: %.3f ms, %.1f M transitions/s, %.0f %% "
+               "(%.0f %% of mma.sync)\n",
+               row.algorithm, kernels::PrecisionName(row.precision), row.episodes, row.steps,
+               row.widths, row.setting, row.median_ms, row.transitions_per_second / 1e6,
+               100 * row.share_of_ceiling, 100 * row.share_of_mma_sync)
         << std::flush;
   }));
   nlohmann::json pipeline = nlohmann::json::array();
@@ -73,6 +77,8 @@ absl::StatusOr<nlohmann::json> RunCudaKernelBench(const bench::CudaBenchOptions&
                          {{"fp16_tflops", ceilings.fp16_tflops},
                           {"tf32_tflops", ceilings.tf32_tflops},
                           {"fp32_tflops", ceilings.fp32_tflops},
+                          {"mma_fp16_tflops", ceilings.mma_fp16_tflops},
+                          {"mma_tf32_tflops", ceilings.mma_tf32_tflops},
                           {"device_copy_gb_per_s", ceilings.device_copy_gb_per_s},
                           {"host_copy_gb_per_s", ceilings.host_copy_gb_per_s}}},
                         {"launches", std::move(launches)},
