@@ -71,7 +71,6 @@ int main(int argc, char** argv) {
   if (status.ok()) status = vixen::learner::CompleteConfig(flags.origins(), config);
   if (!status.ok()) return vixen::base::ReportStatus(kProgram, status);
   status = vixen::telemetry::SetUpLog(kProgram, config.log());
-  if (status.ok()) status = vixen::learner::CheckMemory(config);
   if (!status.ok()) return vixen::base::ReportStatus(kProgram, status);
 
   // LibTorch's OpenMP reads it once, before the first tensor.

@@ -77,14 +77,16 @@ bool MakesCheckpoints(const v1::LearnerConfig& config) {
          (checkpoint.checkpoint_seconds() > 0 || checkpoint.checkpoint_updates() > 0);
 }
 
-absl::Status CheckMemory(const v1::LearnerConfig& config) {
-  return CheckMemory(config, base::AvailableMemoryBytes());
+absl::Status CheckMemory(const v1::LearnerConfig& config, bool replay_on_host) {
+  return CheckMemory(config, replay_on_host, base::AvailableMemoryBytes());
 }
 
-absl::Status CheckMemory(const v1::LearnerConfig& config, uint64_t limit) {
+absl::Status CheckMemory(const v1::LearnerConfig& config, bool replay_on_host, uint64_t limit) {
+  const auto replay = [&](uint64_t capacity) {
+    return replay_on_host ? Replay::BytesOf(capacity) : uint64_t{0};
+  };
   const auto needed = [&](uint64_t capacity) {
-    return Replay::BytesOf(capacity) +
-           (MakesCheckpoints(config) ? Replay::CutBytesOf(capacity) : 0);
+    return replay(capacity) + (MakesCheckpoints(config) ? Replay::CutBytesOf(capacity) : 0);
   };
   const uint64_t capacity = config.replay().capacity();
   if (needed(capacity) + kOwnBytes <= limit) return absl::OkStatus();
@@ -94,7 +96,7 @@ absl::Status CheckMemory(const v1::LearnerConfig& config, uint64_t limit) {
   }
   const auto mib = [](uint64_t bytes) { return bytes >> 20; };
   return base::UsageError(absl::StrCat(
-      "capacity is ", capacity, ": ", mib(Replay::BytesOf(capacity)), " MiB of replay",
+      "capacity is ", capacity, ": ", mib(replay(capacity)), " MiB of replay",
       MakesCheckpoints(config)
           ? absl::StrCat(" + ", mib(Replay::CutBytesOf(capacity)), " MiB for checkpoints")
           : "",

@@ -20,12 +20,12 @@ std::string CheckpointFolder(const v1::LearnerConfig& config);
 // Whether any are to be made.
 bool MakesCheckpoints(const v1::LearnerConfig& config);
 
-// Whether the replay, with the copy that checkpoints are written from, fits into what the cgroup
-// allows, or the machine has: a usage error with the arithmetic where it does not. Without it the
-// kernel would end the process when the replay has filled.
-absl::Status CheckMemory(const v1::LearnerConfig& config);
+// Whether the replay, where it is on the host, with the copy that checkpoints are written from,
+// fits into what the cgroup allows, or the machine has: a usage error with the arithmetic where it
+// does not. Without it the kernel would end the process when the replay has filled.
+absl::Status CheckMemory(const v1::LearnerConfig& config, bool replay_on_host);
 // The same against `limit` bytes.
-absl::Status CheckMemory(const v1::LearnerConfig& config, uint64_t limit);
+absl::Status CheckMemory(const v1::LearnerConfig& config, bool replay_on_host, uint64_t limit);
 
 // LibTorch's CPU threads: as configured, else what the cgroup and affinity allow less one for an
 // actor on this machine.

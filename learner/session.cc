@@ -92,7 +92,7 @@ void LogSheets(const RunBook& book) {
 }
 
 // From recorded batches, without an actor.
-absl::Status RunOffline(const v1::LearnerConfig& config, const std::string& device, Ranks* ranks,
+absl::Status RunOffline(const v1::LearnerConfig& config, const Devices& devices, Ranks* ranks,
                         RunBook& book, Metrics& metrics, StopFlag& stop) {
   metrics.health().Enter("loading the dataset and the recorded batches");
   VIXEN_ASSIGN_OR_RETURN(StoredBatches stored,
@@ -112,15 +112,15 @@ absl::Status RunOffline(const v1::LearnerConfig& config, const std::string& devi
     stored.KeepShare(static_cast<size_t>(ranks->rank()), ranks->size());
   }
   spdlog::info("offline: {} recorded batches; policy {}: network {}, device {}, {} threads",
-               stored.size(), config.policy(), plan.architecture.Describe(), device,
+               stored.size(), config.policy(), plan.architecture.Describe(), devices.name(),
                TorchThreads(config));
   VIXEN_ASSIGN_OR_RETURN(
       const std::unique_ptr<Learner> learner,
-      Learner::Create(plan, std::move(dataset), device, std::move(stored), ranks, book, metrics));
+      Learner::Create(plan, std::move(dataset), devices, std::move(stored), ranks, book, metrics));
   return learner->Run(stop);
 }
 
-absl::Status RunOnline(const v1::LearnerConfig& config, const std::string& device, Ranks* ranks,
+absl::Status RunOnline(const v1::LearnerConfig& config, const Devices& devices, Ranks* ranks,
                        RunBook& book, Metrics& metrics, StopFlag& stop) {
   metrics.health().Enter("waiting for an actor");
   absl::StatusOr<FirstActor> first = WaitForActor(config, stop);
@@ -128,8 +128,8 @@ absl::Status RunOnline(const v1::LearnerConfig& config, const std::string& devic
   VIXEN_ASSIGN_OR_RETURN(Plan plan, MakePlan(config, first->info));
   if (ranks != nullptr) plan.rank = ranks->rank();
   spdlog::info("policy {}: network {}, {} of {} actions, device {}, {} threads", config.policy(),
-               plan.architecture.Describe(), plan.actions().size(), kernels::kActions, device,
-               TorchThreads(config));
+               plan.architecture.Describe(), plan.actions().size(), kernels::kActions,
+               devices.name(), TorchThreads(config));
 
   metrics.health().Enter("getting the dataset");
   absl::StatusOr<std::shared_ptr<const market::Dataset>> dataset =
@@ -140,7 +140,7 @@ absl::Status RunOnline(const v1::LearnerConfig& config, const std::string& devic
   metrics.health().Enter("making the trainer and the replay, reading the checkpoint");
   VIXEN_ASSIGN_OR_RETURN(
       const std::unique_ptr<Learner> learner,
-      Learner::Create(plan, *std::move(dataset), device, std::nullopt, ranks, book, metrics));
+      Learner::Create(plan, *std::move(dataset), devices, std::nullopt, ranks, book, metrics));
   return learner->Run(stop);
 }
 
@@ -188,17 +188,19 @@ absl::Status RunLearner(const v1::LearnerConfig& given, StopFlag& stop) {
       RankOptionsOf(config, [](const char* name) -> const char* { return std::getenv(name); }));
   if (rank.has_value()) SetApart(*rank, config);
   std::cout << config::EffectiveText(config) << std::flush;
-  VIXEN_ASSIGN_OR_RETURN(const std::string device,
-                         SetUpDevice(config.device(), TorchThreads(config)));
+  const int local = rank.has_value() ? rank->local_rank : 0;
+  VIXEN_ASSIGN_OR_RETURN(const Devices devices,
+                         SetUpDevices(config.device(), local, TorchThreads(config)));
+  VIXEN_RETURN_IF_ERROR(CheckMemory(config, /*replay_on_host=*/!devices.gpu.has_value()));
   RunBook book(config.policy(), config.group());
   Metrics metrics;
   VIXEN_ASSIGN_OR_RETURN(const std::unique_ptr<LearnerServer> server,
-                         Listen(config, device, book, metrics));
+                         Listen(config, devices.name(), book, metrics));
   absl::StatusOr<std::unique_ptr<Ranks>> ranks = MeetRanks(rank, stop);
   if (!ranks.ok()) return stop.stopped() ? absl::OkStatus() : ranks.status();
   absl::Status status = config.offline().empty()
-                            ? RunOnline(config, device, ranks->get(), book, metrics, stop)
-                            : RunOffline(config, device, ranks->get(), book, metrics, stop);
+                            ? RunOnline(config, devices, ranks->get(), book, metrics, stop)
+                            : RunOffline(config, devices, ranks->get(), book, metrics, stop);
   LogSheets(book);
   return status;
 }

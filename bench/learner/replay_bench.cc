@@ -67,7 +67,7 @@ NStepOptions Options(uint32_t n) {
 void BuildRows(benchmark::State& state) {
   const Columns columns;
   NStepBuilder builder(Options(static_cast<uint32_t>(state.range(0))));
-  std::vector<ReplayRow> rows;
+  RowList rows;
   uint64_t launch = 0;
   for (auto _ : state) {
     rows.clear();
@@ -80,7 +80,7 @@ BENCHMARK(BuildRows)->Arg(1)->Arg(3)->Arg(5);
 
 void Insert(benchmark::State& state) {
   const Columns columns;
-  std::vector<ReplayRow> rows;
+  RowList rows;
   NStepBuilder(Options(1)).Add(0, columns.rows(), rows);
   Replay replay({.capacity = kCapacity, .alpha = 0.1 * static_cast<double>(state.range(0))});
   for (auto _ : state) replay.Insert(rows);
@@ -91,7 +91,7 @@ BENCHMARK(Insert)->ArgName("alpha_tenths")->Arg(0)->Arg(6);
 // One sampled batch: draws, importance weights and new priorities.
 void DrawAndUpdate(benchmark::State& state) {
   const Columns columns;
-  std::vector<ReplayRow> rows;
+  RowList rows;
   NStepBuilder(Options(1)).Add(0, columns.rows(), rows);
   Replay replay({.capacity = kCapacity});
   while (replay.size() < kCapacity) replay.Insert(rows);

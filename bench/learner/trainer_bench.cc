@@ -88,7 +88,7 @@ double CpuSeconds() {
 }
 
 absl::Status Run(const Flags& flags) {
-  absl::StatusOr<std::string> device = SetUpDevice("cpu", flags.threads);
+  absl::StatusOr<Devices> device = SetUpDevices("cpu", 0, flags.threads);
   if (!device.ok()) return device.status();
   const TrainerOptions options = OptionsOf(flags);
   std::vector<float> features(size_t{kBars} * kFeatures);

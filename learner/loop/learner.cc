@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <bit>
-#include <limits>
+#include <cmath>
 #include <span>
 #include <utility>
 
@@ -14,7 +14,9 @@
 #include "base/file.h"
 #include "base/status_macros.h"
 #include "learner/checkpoint/resume_check.h"
+#include "learner/device/device_updater.h"
 #include "learner/options.h"
+#include "learner/trainer/host_updater.h"
 #include "learner/trainer/initial_weights.h"
 
 namespace vixen::learner {
@@ -22,11 +24,11 @@ namespace {
 
 using kernels::WeightsKind;
 
-constexpr int kUpdatesBetweenEvents = 4;
+constexpr int kUpdatesBetweenEvents = 4;  // one by one; launches of several: one
 // The streams' part of the grace period: an actor ends a half-closed one after what it reserved.
 constexpr std::chrono::milliseconds kStreamEnd{3000};
 
-TrainerOptions OptionsOf(const Plan& plan, const std::string& device, Ranks* ranks) {
+TrainerOptions OptionsOf(const Plan& plan, const Devices& devices, Ranks* ranks) {
   const v1::TrainerSettings& t = plan.config.trainer();
   TrainerOptions options;
   options.architecture = plan.architecture;
@@ -42,8 +44,39 @@ TrainerOptions OptionsOf(const Plan& plan, const std::string& device, Ranks* ran
   options.target_period = t.target_sync() == v1::TrainerSettings::HARD ? t.target_period() : 0;
   options.frozen_target = plan.config.testing().plant_frozen_target();
   options.ascent = plan.config.testing().plant_ascent();
-  options.device = device;
+  options.device = devices.torch;
   options.ranks = ranks;
+  return options;
+}
+
+// Where the settings leave it open, what the device does best.
+DevicePrecision PrecisionOf(v1::TrainerSettings::Precision precision, int gpu) {
+  switch (precision) {
+    case v1::TrainerSettings::FP32:
+      return DevicePrecision::kFp32;
+    case v1::TrainerSettings::TF32:
+      return DevicePrecision::kTf32;
+    case v1::TrainerSettings::BF16:
+      return DevicePrecision::kBf16;
+    case v1::TrainerSettings::AUTO:
+      break;
+  }
+  return BestDevicePrecision(gpu);
+}
+
+DeviceUpdaterOptions DeviceOptionsOf(const Plan& plan, const Devices& devices, Ranks* ranks) {
+  const v1::TrainerSettings& t = plan.config.trainer();
+  DeviceUpdaterOptions options;
+  options.gpu = *devices.gpu;
+  options.precision = PrecisionOf(t.train_precision(), *devices.gpu);
+  options.updates_a_graph = std::bit_floor(t.updates_a_graph());
+  if (ranks == nullptr) return options;
+  options.average = [ranks](std::span<float> values) {
+    VIXEN_RETURN_IF_ERROR(ranks->Sum(values));
+    const auto share = static_cast<float>(1.0 / static_cast<double>(ranks->size()));
+    for (float& value : values) value *= share;
+    return absl::OkStatus();
+  };
   return options;
 }
 
@@ -56,11 +89,10 @@ Learner::Learner(const Plan& plan, std::shared_ptr<const market::Dataset> datase
       ranks_(ranks),
       book_(book),
       metrics_(metrics),
-      replay_(plan.replay()),
       limiter_(limiter) {}
 
 absl::StatusOr<std::unique_ptr<Learner>> Learner::Create(
-    const Plan& plan, std::shared_ptr<const market::Dataset> dataset, const std::string& device,
+    const Plan& plan, std::shared_ptr<const market::Dataset> dataset, const Devices& devices,
     std::optional<StoredBatches> stored, Ranks* ranks, RunBook& book, Metrics& metrics) {
   VIXEN_ASSIGN_OR_RETURN(RateLimiter limiter, RateLimiter::Create(plan.limiter()));
   std::unique_ptr<Learner> learner(
@@ -78,7 +110,7 @@ absl::StatusOr<std::unique_ptr<Learner>> Learner::Create(
       learner->inputs_.push_back({.actor = address});
     }
   }
-  VIXEN_RETURN_IF_ERROR(learner->Resume(device));
+  VIXEN_RETURN_IF_ERROR(learner->Resume(devices));
   if (ranks != nullptr) {
     VIXEN_RETURN_IF_ERROR(learner->CheckRanksAgree());
     VIXEN_RETURN_IF_ERROR(learner->CopyModelFromLeader());
@@ -94,16 +126,15 @@ absl::StatusOr<std::unique_ptr<Learner>> Learner::Create(
     learner->trace_.open(trace, std::ios::trunc);
   }
   metrics.replay_capacity.Set(static_cast<double>(plan.config.replay().capacity()));
-  metrics.replay_bytes.Set(static_cast<double>(Replay::BytesOf(learner->replay_.capacity())));
+  metrics.replay_bytes.Set(static_cast<double>(learner->updater_->replay_bytes()));
   spdlog::info("replay: {} rows, {} MiB; limiter: window {:.0f} samples, launch of {} rows",
-               learner->replay_.capacity(),
-               Replay::BytesOf(learner->replay_.capacity(), plan.replay().start_at_max) >> 20,
+               learner->updater_->capacity(), learner->updater_->replay_bytes() >> 20,
                learner->limiter_.window(), plan.launch_rows);
   return learner;
 }
 
 // The newest checkpoint, else the saved weights, else nothing.
-absl::Status Learner::Resume(const std::string& device) {
+absl::Status Learner::Resume(const Devices& devices) {
   const v1::Resume resume = plan_.config.resume();
   std::optional<CheckpointStore::Found> checkpoint;
   std::optional<PolicyFile> weights;
@@ -119,7 +150,7 @@ absl::Status Learner::Resume(const std::string& device) {
     VIXEN_RETURN_IF_ERROR(log_.Open(absl::StrCat(plan_.config.out(), "/training.jsonl"),
                                     checkpoint.has_value() || weights.has_value()));
   }
-  VIXEN_RETURN_IF_ERROR(BuildTrainers(device, weights));
+  VIXEN_RETURN_IF_ERROR(BuildTrainers(devices, weights));
   if (checkpoint.has_value()) {
     for (const std::string& damaged : checkpoint->damaged) {
       spdlog::warn("{}; going on from an older one", damaged);
@@ -129,14 +160,14 @@ absl::Status Learner::Resume(const std::string& device) {
     for (const std::string& change : changed) spdlog::info("changed since then: {}", change);
     VIXEN_RETURN_IF_ERROR(RestoreCut(checkpoint->cut));
     spdlog::info("resumed from {}: {} updates, {} transitions, {} rows in the replay",
-                 checkpoint->path, updates_, transitions_, replay_.size());
+                 checkpoint->path, updates_, transitions_, updater_->size());
   }
   updates_at_start_ = updates_at_checkpoint_ = updates_;
   transitions_at_start_ = transitions_;
   return absl::OkStatus();
 }
 
-absl::Status Learner::BuildTrainers(const std::string& device,
+absl::Status Learner::BuildTrainers(const Devices& devices,
                                     const std::optional<PolicyFile>& resumed) {
   const uint64_t seed = plan_.config.trainer().train_seed();
   kernels::Parameters online = InitialWeights(plan_.architecture, WeightsKind::kOnline, seed);
@@ -155,15 +186,24 @@ absl::Status Learner::BuildTrainers(const std::string& device,
     spdlog::info("resumed from {}: {} updates, {} transitions", weights_path_, updates_,
                  transitions_);
   }
-  VIXEN_ASSIGN_OR_RETURN(trainer_,
-                         Trainer::Create(OptionsOf(plan_, device, ranks_), online, target));
+  const TrainerOptions options = OptionsOf(plan_, devices, ranks_);
+  if (devices.gpu.has_value()) {
+    VIXEN_ASSIGN_OR_RETURN(
+        updater_, MakeDeviceUpdater(DeviceOptionsOf(plan_, devices, ranks_), plan_.replay(),
+                                    options, dataset_->features(), online, target));
+  } else {
+    VIXEN_ASSIGN_OR_RETURN(
+        updater_, MakeHostUpdater(plan_.replay(), options, dataset_->features(), online, target));
+  }
+  rows_.emplace(updater_->row_memory());
+  rows_->reserve(plan_.launch_rows + plan_.limiter().open_rows);
   if (plan_.curious()) {
     VIXEN_ASSIGN_OR_RETURN(curiosity_,
                            CuriosityTrainer::Create(
                                {.architecture = plan_.architecture,
                                 .batch_size = plan_.config.trainer().batch_size(),
                                 .learning_rate = plan_.config.curiosity().curiosity_learning_rate(),
-                                .device = device,
+                                .device = devices.torch,
                                 .ranks = ranks_},
                                curiosity));
   }
@@ -200,7 +240,8 @@ absl::Status Learner::TakeTurn(const StopFlag& stop, bool may_update, bool& ende
 
 absl::Status Learner::Loop(StopFlag& stop) {
   Clock::time_point last = Clock::now();
-  const int updates_a_turn = ranks_ == nullptr ? kUpdatesBetweenEvents : 1;
+  const bool one_launch = ranks_ != nullptr || updater_->updates_at_once() > 1;
+  const int updates_a_turn = one_launch ? 1 : kUpdatesBetweenEvents;
   while (true) {
     metrics_.health().Beat();
     const bool may_update = MayUpdate();
@@ -215,7 +256,7 @@ absl::Status Learner::Loop(StopFlag& stop) {
     for (int i = 0; i < updates_a_turn && status.ok() && MayUpdate(); ++i) {
       if (ranks_ == nullptr && Done()) break;  // ranks end their loops together
 
-      status = UpdateOnce();
+      status = UpdateSome();
     }
     if (!status.ok()) {
       VIXEN_RETURN_IF_ERROR(Recover(status));
@@ -224,21 +265,23 @@ absl::Status Learner::Loop(StopFlag& stop) {
     const uint64_t every = plan_.config.push().push_every();
     const bool due =
         every > 0 ? updates_ >= updates_at_push_ + every : batch_since_push_ && !MayUpdate();
-    if (due && !stored_.has_value()) PushToEveryone();
-    KeepCheckpoints();
+    if (due && !stored_.has_value()) VIXEN_RETURN_IF_ERROR(PushToEveryone());
+    VIXEN_RETURN_IF_ERROR(KeepCheckpoints());
     VIXEN_RETURN_IF_ERROR(Report(/*last=*/false));
   }
 }
 
-bool Learner::MaySample() const {
-  if (replay_.size() == 0 || !limiter_.CanSample()) return false;
+uint64_t Learner::UpdatesAllowed() const {
+  if (updater_->size() == 0) return 0;
+  uint64_t allowed = limiter_.BatchesAllowed();
   const v1::StopSettings& stop = plan_.config.stop();
   if (stop.max_transitions() > 0 && Transitions() >= stop.max_transitions()) {
     // The last launch is in: only what belongs to the inserted rows.
-    return static_cast<double>(limiter_.samples() + plan_.config.trainer().batch_size()) <=
-           limiter_.SamplesOwed();
+    const double left = limiter_.SamplesOwed() - static_cast<double>(limiter_.samples());
+    const double batches = std::floor(left / plan_.config.trainer().batch_size());
+    allowed = std::min(allowed, batches < 1.0 ? 0 : static_cast<uint64_t>(batches));
   }
-  return true;
+  return allowed;
 }
 
 bool Learner::Done() const {
@@ -251,48 +294,71 @@ bool Learner::Done() const {
          Clock::now() - started_ >= std::chrono::duration<double>(stop.max_seconds());
 }
 
-absl::Status Learner::UpdateOnce() {
-  const uint32_t batch = plan_.config.trainer().batch_size();
-  double seconds = 0;
-  {
-    const Spending spending(metrics_, Activity::kSampling);
-    replay_.Draw(batch, replay_.BetaAt(updates_), sample_, joint_.least_share);
-    Gather(dataset_->features(), replay_, sample_, trainer_->minibatch());
-    if (updates_ + 1 == plan_.config.testing().plant_nan_update()) {
-      trainer_->minibatch().reward[0] = std::numeric_limits<float>::quiet_NaN();
-    }
-    seconds += spending.seconds();
+uint64_t Learner::UpdatesUntilNext() const {
+  if (trace_.is_open()) return 1;
+  uint64_t most = updater_->updates_at_once();
+  // The next update whose number is `at`, counted from 1, is the last of those made together.
+  const auto until = [&](uint64_t at) {
+    if (at > updates_) most = std::min(most, at - updates_);
+  };
+  const auto every = [&](uint64_t period, uint64_t since) {
+    if (period > 0) until(since + period);
+  };
+  until(plan_.config.stop().max_updates());
+  if (const uint64_t spoiled = plan_.config.testing().plant_nan_update(); spoiled > 0) {
+    until(spoiled - 1);
   }
-  const Spending spending(metrics_, Activity::kUpdating);
-  const absl::StatusOr<UpdateStatistics> updated = trainer_->Update();
-  if (absl::IsDataLoss(updated.status())) return KeepFailedBatch(updated.status());
-  if (!updated.ok()) return updated.status();
-  const UpdateStatistics& statistics = *updated;
-  const PriorityUpdates priorities =
-      replay_.Update(sample_.slot, sample_.generation, trainer_->abs_td());
-  metrics_.update_seconds.Observe(seconds + spending.seconds());
-  limiter_.Sampled(batch);
-  ++updates_;
+  every(plan_.config.push().push_every(), updates_at_push_);
+  if (checkpoints_ != nullptr) {
+    every(plan_.config.checkpoint().checkpoint_updates(), updates_at_checkpoint_);
+  }
+  if (curiosity_ != nullptr) {
+    const uint64_t period = plan_.config.curiosity().curiosity_every();
+    every(period, updates_ / period * period);
+  }
+  return most;
+}
+
+absl::Status Learner::UpdateSome() {
+  const uint64_t batch = plan_.config.trainer().batch_size();
+  const Clock::time_point start = Clock::now();
+  if (updates_ + 1 == plan_.config.testing().plant_nan_update()) updater_->SpoilNextReward();
+  const uint64_t most = std::min(std::max<uint64_t>(UpdatesAllowed(), 1), UpdatesUntilNext());
+  const absl::StatusOr<UpdatesMade> made = updater_->Update(most, joint_.least_share);
+  if (absl::IsDataLoss(made.status())) return KeepFailedBatch(made.status());
+  if (!made.ok()) return made.status();
+  const uint64_t updates = made->statistics.size();
+  const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  metrics_.Spent(Activity::kSampling, made->sampling_seconds);
+  metrics_.Spent(Activity::kUpdating, seconds - made->sampling_seconds);
+  for (uint64_t i = 0; i < updates; ++i) {
+    metrics_.update_seconds.Observe(seconds / static_cast<double>(updates));
+  }
+  limiter_.Sampled(updates * batch);
+  updates_ += updates;
   unsaved_ = true;
   NotStarved();  // also where each batch allows just one update, and the next waits again
-  if (trace_.is_open()) VIXEN_RETURN_IF_ERROR(Trace(statistics));
-  Observe(statistics);
-  metrics_.updates.Increment();
-  metrics_.samples.Increment(batch);
-  if (priorities.stale > 0) {
-    metrics_.stale_priority_updates.Increment(static_cast<double>(priorities.stale));
+  if (trace_.is_open()) VIXEN_RETURN_IF_ERROR(Trace(*made));
+  Observe(*made);
+  metrics_.updates.Increment(static_cast<double>(updates));
+  metrics_.samples.Increment(static_cast<double>(updates * batch));
+  if (made->priorities.stale > 0) {
+    metrics_.stale_priority_updates.Increment(static_cast<double>(made->priorities.stale));
   }
   if (curiosity_ != nullptr && updates_ % plan_.config.curiosity().curiosity_every() == 0) {
+    const Spending spending(metrics_, Activity::kUpdating);
     return UpdateCuriosity();
   }
   return absl::OkStatus();
 }
 
-absl::Status Learner::Trace(const UpdateStatistics& statistics) {
+absl::Status Learner::Trace(const UpdatesMade& made) {
+  const Sample& sample = *made.sample;
   const uint32_t rows =
-      base::ExtendCrc32c(base::Crc32c(std::as_bytes(std::span<const uint32_t>(sample_.slot))),
-                         std::as_bytes(std::span<const uint64_t>(sample_.generation)));
-  trace_ << updates_ << ' ' << rows << ' ' << std::bit_cast<uint64_t>(statistics.loss) << '\n'
+      base::ExtendCrc32c(base::Crc32c(std::as_bytes(std::span<const uint32_t>(sample.slot))),
+                         std::as_bytes(std::span<const uint64_t>(sample.generation)));
+  trace_ << updates_ << ' ' << rows << ' ' << std::bit_cast<uint64_t>(made.statistics[0].loss)
+         << '\n'
          << std::flush;
   if (trace_) return absl::OkStatus();
   return absl::InternalError(absl::StrCat("cannot write ", plan_.config.testing().update_trace()));
@@ -300,7 +366,7 @@ absl::Status Learner::Trace(const UpdateStatistics& statistics) {
 
 absl::Status Learner::UpdateCuriosity() {
   // The rows of the update just made: a second draw would shift the sequence of samples.
-  Gather(dataset_->features(), replay_, sample_, curiosity_->minibatch());
+  VIXEN_RETURN_IF_ERROR(updater_->GatherLast(curiosity_->minibatch()));
   VIXEN_ASSIGN_OR_RETURN(const double loss, curiosity_->Update());
   window_.curiosity_loss += loss;
   ++window_.curiosity_updates;

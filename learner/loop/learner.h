@@ -25,9 +25,9 @@
 #include "learner/parallel/ranks.h"
 #include "learner/replay/n_step.h"
 #include "learner/replay/rate_limiter.h"
-#include "learner/replay/replay.h"
 #include "learner/replay/row_ages.h"
-#include "learner/trainer/trainer.h"
+#include "learner/trainer/device.h"
+#include "learner/trainer/updater.h"
 #include "learner/weights/policy_file.h"
 #include "market/dataset.h"
 
@@ -44,13 +44,13 @@ struct RunInput {
 // allows → push → log. Everything but Metrics and the client's threads belongs to it.
 class Learner {
  public:
-  // Builds all parts on `device` (SetUpDevice), and goes on from a checkpoint or from saved weights
-  // when asked to. `stored`: recorded batches in place of actors. `ranks`: the learners that train
-  // this policy together; none: alone. With ranks a collective call: FAILED_PRECONDITION when they
-  // disagree; rank 0's model is everyone's then. `plan`, `ranks`, `book` and `metrics` must outlive
-  // the learner.
+  // Builds all parts on `devices` (SetUpDevices), and goes on from a checkpoint or from saved
+  // weights when asked to. `stored`: recorded batches in place of actors. `ranks`: the learners
+  // that train this policy together; none: alone. With ranks a collective call: FAILED_PRECONDITION
+  // when they disagree; rank 0's model is everyone's then. `plan`, `ranks`, `book` and `metrics`
+  // must outlive the learner.
   static absl::StatusOr<std::unique_ptr<Learner>> Create(
-      const Plan& plan, std::shared_ptr<const market::Dataset> dataset, const std::string& device,
+      const Plan& plan, std::shared_ptr<const market::Dataset> dataset, const Devices& devices,
       std::optional<StoredBatches> stored, Ranks* ranks, RunBook& book, Metrics& metrics);
 
   // Until a stop condition, `stop`, or an error. The last good weights and the log are written in
@@ -62,8 +62,8 @@ class Learner {
 
   Learner(const Plan& plan, std::shared_ptr<const market::Dataset> dataset, RateLimiter limiter,
           Ranks* ranks, RunBook& book, Metrics& metrics);
-  absl::Status Resume(const std::string& device);
-  absl::Status BuildTrainers(const std::string& device, const std::optional<PolicyFile>& resumed);
+  absl::Status Resume(const Devices& devices);
+  absl::Status BuildTrainers(const Devices& devices, const std::optional<PolicyFile>& resumed);
 
   absl::Status Loop(StopFlag& stop);
   // What comes in, and with ranks what they agree on. `ended` when the loop is to end.
@@ -85,30 +85,35 @@ class Learner {
   // The next recorded batch when the limiter has room for it.
   absl::Status TakeStored(const StopFlag& stop);
   absl::Status Handle(Event& event);
-  void HandleOpened(StreamOpened& opened);
-  void HandleBatch(BatchArrived& arrived);
+  absl::Status HandleOpened(StreamOpened& opened);
+  absl::Status HandleBatch(BatchArrived& arrived);
   void HandleEnded(const StreamEnded& ended);
 
   // What the rows of `input` belong to from now on; windows of the run before are closed.
-  void BeginRun(RunInput& input, uint64_t run_id);
+  absl::Status BeginRun(RunInput& input, uint64_t run_id);
   // `version` of the online weights that made them.
-  void InsertRows(uint64_t version);
+  absl::Status InsertRows(uint64_t version);
   // Of a batch that the book has received.
-  void Insert(RunInput& input, const v1::BatchHeader& header, const kernels::Batch& batch);
+  absl::Status Insert(RunInput& input, const v1::BatchHeader& header, const kernels::Batch& batch);
   size_t OpenWindows() const;
 
-  bool MaySample() const;
+  // Updates that limiter and stop conditions leave room for.
+  uint64_t UpdatesAllowed() const;
+  bool MaySample() const { return UpdatesAllowed() > 0; }
   // With ranks: all of them may.
   bool MayUpdate() const { return ranks_ == nullptr ? MaySample() : joint_.may_update; }
   // Rows inserted by all ranks.
   uint64_t Transitions() const { return ranks_ == nullptr ? transitions_ : joint_.transitions; }
   bool Done() const;
-  absl::Status UpdateOnce();
+  // The most updates until something is to happen between two of them.
+  uint64_t UpdatesUntilNext() const;
+  absl::Status UpdateSome();
   absl::Status UpdateCuriosity();
   void GrantCredit();
-  absl::Status Trace(const UpdateStatistics& statistics);
-  // What an update says beside its statistics: distributions, ages, importance weights.
-  void Observe(const UpdateStatistics& statistics);
+  absl::Status Trace(const UpdatesMade& made);
+  // What updates say beside their statistics: distributions, ages, importance weights; of the last
+  // of them.
+  void Observe(const UpdatesMade& made);
   // The minibatch of the update that failed, for inspection; `error` with the file's name.
   absl::Status KeepFailedBatch(const absl::Status& error) const;
   // Demand of the actors over what this learner can do, both when they need not wait.
@@ -116,21 +121,21 @@ class Learner {
   void SetGauges(const LogState& state);
 
   // Checkpoints (learner_checkpoint.cc).
-  void SaveCut(LearnerCut& cut) const;
+  absl::Status SaveCut(LearnerCut& cut) const;
   absl::Status RestoreCut(const LearnerCut& cut);
   // Begins a checkpoint when one is due and would hold anything new, and tells the actors of one
   // that was written.
-  void KeepCheckpoints();
+  absl::Status KeepCheckpoints();
   // Waits for the checkpoint under way, and writes the last one when it would hold anything new.
   absl::Status FinishCheckpoints();
-  void BeginCheckpoint();
+  absl::Status BeginCheckpoint();
   absl::Status CheckpointWritten(const CheckpointWriter::Result& result);
 
   // Versions rise above those live on an actor; then our weights go there.
   void RaiseVersions(const v1::PolicyInfo& live);
-  void PushAll(ActorState& actor);
-  void PushToEveryone();
-  std::shared_ptr<const WeightsPart> NextPart(kernels::WeightsKind kind);
+  absl::Status PushAll(ActorState& actor);
+  absl::Status PushToEveryone();
+  absl::StatusOr<std::shared_ptr<const WeightsPart>> NextPart(kernels::WeightsKind kind);
   void Archive(const WeightsPart& part);
 
   void CountWaits(double seconds, bool starved);
@@ -149,17 +154,15 @@ class Learner {
   Metrics& metrics_;
 
   EventQueue events_{16};
-  Replay replay_;
   RateLimiter limiter_;
-  std::unique_ptr<Trainer> trainer_;
+  std::unique_ptr<Updater> updater_;
   std::unique_ptr<CuriosityTrainer> curiosity_;  // null when curiosity_max is 0
   std::unique_ptr<Actors> actors_;
   std::vector<RunInput> inputs_;  // by actor, or one for recorded batches
   std::optional<StoredBatches> stored_;
   std::unique_ptr<CheckpointWriter> checkpoints_;  // null: none are made
-  Sample sample_;
   RowAges ages_;
-  std::vector<ReplayRow> rows_;  // scratch of inserts
+  std::optional<RowList> rows_;  // scratch of inserts, in the updater's memory
   TrainingLog log_;
   std::string weights_path_;
   std::ofstream trace_;

@@ -39,7 +39,7 @@ void SaveHead(const Plan& plan, v1::Checkpoint& head) {
 
 }  // namespace
 
-void Learner::SaveCut(LearnerCut& cut) const {
+absl::Status Learner::SaveCut(LearnerCut& cut) const {
   v1::Checkpoint& head = cut.head;
   SaveHead(plan_, head);
   head.set_updates(updates_);
@@ -50,12 +50,12 @@ void Learner::SaveCut(LearnerCut& cut) const {
   head.set_pushes(pushes_);
   head.set_limiter_inserts(limiter_.inserts());
   head.set_limiter_samples(limiter_.samples());
-  cut.trainer = trainer_->Save();
+  VIXEN_ASSIGN_OR_RETURN(cut.trainer, updater_->SaveTrainer());
   if (curiosity_ != nullptr) cut.curiosity = curiosity_->Save();
-  replay_.Save(cut.replay);
+  VIXEN_RETURN_IF_ERROR(updater_->SaveReplay(cut.replay));
   v1::CheckpointReplay& replay = *head.mutable_replay();
-  replay.set_capacity(replay_.capacity());
-  replay.set_rows(replay_.size());
+  replay.set_capacity(updater_->capacity());
+  replay.set_rows(updater_->size());
   replay.set_inserted(cut.replay.inserted);
   replay.set_sampler(cut.replay.sampler);
 
@@ -76,6 +76,7 @@ void Learner::SaveCut(LearnerCut& cut) const {
     *head.add_runs() = std::move(run);
   }
   cut.window_rows.Assign(open);
+  return absl::OkStatus();
 }
 
 absl::Status Learner::RestoreCut(const LearnerCut& cut) {
@@ -84,9 +85,9 @@ absl::Status Learner::RestoreCut(const LearnerCut& cut) {
   if (plan_.curious() != cut.curiosity.has_value()) {
     return absl::DataLossError("checkpoint is damaged: curiosity and curiosity_max disagree");
   }
-  VIXEN_RETURN_IF_ERROR(trainer_->Restore(cut.trainer));
+  VIXEN_RETURN_IF_ERROR(updater_->RestoreTrainer(cut.trainer));
   if (curiosity_ != nullptr) VIXEN_RETURN_IF_ERROR(curiosity_->Restore(*cut.curiosity));
-  VIXEN_RETURN_IF_ERROR(replay_.Restore(cut.replay));
+  VIXEN_RETURN_IF_ERROR(updater_->RestoreReplay(cut.replay));
   limiter_.Restore(head.limiter_inserts(), head.limiter_samples());
   updates_ = updates_at_push_ = head.updates();
   transitions_ = head.transitions();
@@ -111,9 +112,9 @@ absl::Status Learner::RestoreCut(const LearnerCut& cut) {
     }
     if (home == nullptr) {
       // That actor is none of ours any more: its windows end here.
-      rows_.clear();
-      builder->Flush(rows_);
-      InsertRows(version_[0]);
+      rows_->clear();
+      builder->Flush(*rows_);
+      VIXEN_RETURN_IF_ERROR(InsertRows(version_[0]));
       continue;
     }
     home->run_id = run.sheet().run_id();
@@ -122,8 +123,8 @@ absl::Status Learner::RestoreCut(const LearnerCut& cut) {
   return absl::OkStatus();
 }
 
-void Learner::KeepCheckpoints() {
-  if (checkpoints_ == nullptr) return;
+absl::Status Learner::KeepCheckpoints() {
+  if (checkpoints_ == nullptr) return absl::OkStatus();
   if (const std::optional<CheckpointWriter::Result> result = checkpoints_->TakeResult()) {
     if (const absl::Status status = CheckpointWritten(*result); !status.ok()) {
       spdlog::error("{}; training goes on, the checkpoints before are as they were",
@@ -133,27 +134,28 @@ void Learner::KeepCheckpoints() {
   const v1::CheckpointSettings& settings = plan_.config.checkpoint();
   const double seconds = std::chrono::duration<double>(Clock::now() - checkpointed_).count();
   // With ranks when rank 0 says so, so that all are of the same update.
-  if (joint_.checkpoint && unsaved_) BeginCheckpoint();
+  if (joint_.checkpoint && unsaved_) VIXEN_RETURN_IF_ERROR(BeginCheckpoint());
   const bool by_time =
       settings.checkpoint_seconds() > 0 && seconds >= settings.checkpoint_seconds();
   const bool by_count = settings.checkpoint_updates() > 0 &&
                         updates_ >= updates_at_checkpoint_ + settings.checkpoint_updates();
   checkpoint_due_ = unsaved_ && (by_time || by_count);
-  if (checkpoint_due_ && ranks_ == nullptr) BeginCheckpoint();
+  return checkpoint_due_ && ranks_ == nullptr ? BeginCheckpoint() : absl::OkStatus();
 }
 
-void Learner::BeginCheckpoint() {
+absl::Status Learner::BeginCheckpoint() {
   LearnerCut* const cut = checkpoints_->Begin();
-  if (cut == nullptr) return;
+  if (cut == nullptr) return absl::OkStatus();
   const Spending spending(metrics_, Activity::kCheckpointing);
   const Clock::time_point start = Clock::now();
-  SaveCut(*cut);
+  VIXEN_RETURN_IF_ERROR(SaveCut(*cut));
   checkpoints_->Commit();
   checkpointed_ = Clock::now();
   updates_at_checkpoint_ = updates_;
   unsaved_ = false;
   metrics_.checkpoint_stop_seconds.Set(
       std::chrono::duration<double>(checkpointed_ - start).count());
+  return absl::OkStatus();
 }
 
 absl::Status Learner::CheckpointWritten(const CheckpointWriter::Result& result) {
@@ -182,7 +184,7 @@ absl::Status Learner::FinishCheckpoints() {
   absl::Status status;
   if (const auto result = checkpoints_->WaitForResult()) status = CheckpointWritten(*result);
   if (!unsaved_) return status;
-  BeginCheckpoint();
+  VIXEN_RETURN_IF_ERROR(BeginCheckpoint());
   const auto result = checkpoints_->WaitForResult();
   return result.has_value() ? CheckpointWritten(*result) : absl::OkStatus();
 }

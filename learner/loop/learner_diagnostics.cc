@@ -20,27 +20,22 @@ constexpr size_t kMostValues = 4096;  // a log line
 
 }  // namespace
 
-void Learner::Observe(const UpdateStatistics& statistics) {
-  const size_t rows = sample_.slot.size();
-  double sum = 0, squares = 0;
-  for (const float weight : sample_.weight) {
-    sum += weight;
-    squares += static_cast<double>(weight) * weight;
-  }
-  const double effective = squares > 0 ? sum * sum / (static_cast<double>(rows) * squares) : 0.0;
+void Learner::Observe(const UpdatesMade& made) {
+  const Sample& sample = *made.sample;
+  const size_t rows = sample.slot.size();
   for (LogWindow* window : {&window_, &progress_window_}) {
-    window->Add(statistics);
-    window->samples += rows;
-    window->effective_samples += effective;
+    for (const UpdateStatistics& statistics : made.statistics) window->Add(statistics);
+    window->samples += rows * made.statistics.size();
+    window->effective_samples += made.effective_samples;
   }
   const Clock::time_point now = Clock::now();
   const bool room = window_.abs_td.size() + rows / kStride < kMostValues;
   for (size_t i = updates_ % std::min(kStride, rows); i < rows; i += kStride) {
     if (room) {
-      window_.abs_td.push_back(trainer_->abs_td()[i]);
-      window_.taken_q.push_back(trainer_->taken_q()[i]);
+      window_.abs_td.push_back(made.abs_td[i]);
+      window_.taken_q.push_back(made.taken_q[i]);
     }
-    const std::optional<RowAges::Origin> origin = ages_.Of(sample_.generation[i]);
+    const std::optional<RowAges::Origin> origin = ages_.Of(sample.generation[i]);
     if (!origin.has_value()) continue;
     const uint64_t own = version_[0];
     const double versions =
@@ -57,7 +52,13 @@ void Learner::Observe(const UpdateStatistics& statistics) {
 absl::Status Learner::KeepFailedBatch(const absl::Status& error) const {
   if (plan_.config.out().empty()) return error;
   const std::string path = absl::StrCat(plan_.config.out(), "/failed-batch.safetensors");
-  const Minibatch& batch = trainer_->minibatch();
+  const absl::StatusOr<const Minibatch*> minibatch = updater_->minibatch();
+  if (!minibatch.ok()) {
+    return absl::Status(
+        error.code(),
+        absl::StrCat(error.message(), "; its batch is lost: ", minibatch.status().message()));
+  }
+  const Minibatch& batch = **minibatch;
   const auto rows = static_cast<int64_t>(batch.rows);
   base::TensorFileWriter writer;
   writer.Metadata("error", std::string(error.message()))
@@ -68,7 +69,7 @@ absl::Status Learner::KeepFailedBatch(const absl::Status& error) const {
       .Tensor<float>("reward", {rows}, batch.reward)
       .Tensor<float>("discount", {rows}, batch.discount)
       .Tensor<float>("weight", {rows}, batch.weight)
-      .Tensor<uint32_t>("slot", {rows}, sample_.slot);
+      .Tensor<uint32_t>("slot", {rows}, batch.slot);
   const absl::Status written = writer.Write(path);
   return absl::Status(
       error.code(),

@@ -58,7 +58,7 @@ absl::Status Learner::TakeEvent(bool may_sample) {
 absl::Status Learner::TakeStored(const StopFlag& stop) {
   RunInput& input = inputs_.front();
   if (stored_->AtEnd()) {
-    if (OpenWindows() > 0) BeginRun(input, input.run_id);
+    if (OpenWindows() > 0) VIXEN_RETURN_IF_ERROR(BeginRun(input, input.run_id));
     if (limiter_.inserts() >= plan_.config.limiter().min_size()) return absl::OkStatus();
     return absl::FailedPreconditionError(
         absl::StrCat("offline: the batches hold ", limiter_.inserts(), " rows, min_size is ",
@@ -80,21 +80,20 @@ absl::Status Learner::TakeStored(const StopFlag& stop) {
   const absl::Status same = CheckSameWork(plan_, StoredBatches::InfoOf(*recorded, plan_.bars));
   if (!same.ok()) return absl::Status(same.code(), absl::StrCat(file, ": ", same.message()));
   if (input.builder == nullptr || input.run_id != header.run_id()) {
-    BeginRun(input, header.run_id());
+    VIXEN_RETURN_IF_ERROR(BeginRun(input, header.run_id()));
     book_.RunOpened(input.actor, header.run_id());
   }
   book_.Receive(header.run_id(), header.sequence(), recorded->batch.statistics.valid_rows);
   metrics_.batches.Increment();
-  Insert(input, header, recorded->batch);
-  return absl::OkStatus();
+  return Insert(input, header, recorded->batch);
 }
 
 absl::Status Learner::Handle(Event& event) {
   if (auto* opened = std::get_if<StreamOpened>(&event)) {
-    HandleOpened(*opened);
-  } else if (auto* arrived = std::get_if<BatchArrived>(&event)) {
-    HandleBatch(*arrived);
-  } else if (const auto* ended = std::get_if<StreamEnded>(&event)) {
+    return HandleOpened(*opened);
+  }
+  if (auto* arrived = std::get_if<BatchArrived>(&event)) return HandleBatch(*arrived);
+  if (const auto* ended = std::get_if<StreamEnded>(&event)) {
     HandleEnded(*ended);
   } else if (const auto* live = std::get_if<WeightsLive>(&event)) {
     ActorState& actor = actors_->at(live->actor);
@@ -102,14 +101,14 @@ absl::Status Learner::Handle(Event& event) {
     metrics_.weights_live_time.SetToCurrentTime();
   } else if (const auto* behind = std::get_if<WeightsBehind>(&event)) {
     RaiseVersions(behind->live);
-    PushAll(actors_->at(behind->actor));
+    return PushAll(actors_->at(behind->actor));
   } else if (const auto* failed = std::get_if<ClientFailed>(&event)) {
     return failed->status;
   }
   return absl::OkStatus();
 }
 
-void Learner::HandleOpened(StreamOpened& opened) {
+absl::Status Learner::HandleOpened(StreamOpened& opened) {
   ActorState& actor = actors_->at(opened.actor);
   const uint64_t run_id = opened.opened.run_id();
   RunInput& input = inputs_[opened.actor];
@@ -118,7 +117,7 @@ void Learner::HandleOpened(StreamOpened& opened) {
       spdlog::info("actor {}: run {:016x} ended, run {:016x} began", actor.address, input.run_id,
                    run_id);
     }
-    BeginRun(input, run_id);
+    VIXEN_RETURN_IF_ERROR(BeginRun(input, run_id));
   }
   actor.stream = opened.stream;
   actor.max_credit = std::max<int64_t>(1, opened.opened.max_credit());
@@ -137,12 +136,12 @@ void Learner::HandleOpened(StreamOpened& opened) {
                opened.info.executor(), opened.info.device());
   if (!leads()) {
     actor.ready = true;  // rank 0 pushes; without weights the actor waits
-    return;
+    return absl::OkStatus();
   }
   for (const v1::PolicyInfo& policy : opened.info.policies()) {
     if (policy.policy() == plan_.config.policy()) RaiseVersions(policy);
   }
-  PushAll(actor);
+  return PushAll(actor);
 }
 
 void Learner::HandleEnded(const StreamEnded& ended) {
@@ -153,9 +152,11 @@ void Learner::HandleEnded(const StreamEnded& ended) {
   actor.ready = false;
 }
 
-void Learner::HandleBatch(BatchArrived& arrived) {
+absl::Status Learner::HandleBatch(BatchArrived& arrived) {
   // A batch that is overtaken by the next one would never be trained on before a push.
-  if (batch_since_push_ && plan_.config.push().push_every() == 0) PushToEveryone();
+  if (batch_since_push_ && plan_.config.push().push_every() == 0) {
+    VIXEN_RETURN_IF_ERROR(PushToEveryone());
+  }
   ActorState& actor = actors_->at(arrived.actor);
   const v1::BatchHeader& header = arrived.batch.header;
   if (arrived.stream == actor.stream) --actor.outstanding;
@@ -164,40 +165,44 @@ void Learner::HandleBatch(BatchArrived& arrived) {
 
   if (book_.Receive(header.run_id(), header.sequence(),
                     arrived.batch.batch.statistics.valid_rows)) {
-    Insert(inputs_[arrived.actor], header, arrived.batch.batch);
+    VIXEN_RETURN_IF_ERROR(Insert(inputs_[arrived.actor], header, arrived.batch.batch));
     batch_since_push_ = true;
   }
   actor.link->SendAcknowledge(header.run_id(), header.sequence());
+  return absl::OkStatus();
 }
 
-void Learner::BeginRun(RunInput& input, uint64_t run_id) {
+absl::Status Learner::BeginRun(RunInput& input, uint64_t run_id) {
   if (input.builder != nullptr) {
-    rows_.clear();
-    input.builder->Flush(rows_);
-    InsertRows(version_[0]);
+    rows_->clear();
+    input.builder->Flush(*rows_);
+    VIXEN_RETURN_IF_ERROR(InsertRows(version_[0]));
   }
   input.builder = std::make_unique<NStepBuilder>(plan_.n_step());
   input.run_id = run_id;
+  return absl::OkStatus();
 }
 
-void Learner::InsertRows(uint64_t version) {
+absl::Status Learner::InsertRows(uint64_t version) {
   unsaved_ = true;
-  ages_.Inserted(replay_.inserted(), rows_.size(), {version, Clock::now()});
-  replay_.Insert(rows_);
-  ages_.Forget(replay_.inserted() - replay_.size());
-  for (const ReplayRow& row : rows_) ++window_.actions[row.action];
-  limiter_.Inserted(rows_.size());
-  transitions_ += rows_.size();
-  metrics_.inserts.Increment(static_cast<double>(rows_.size()));
+  ages_.Inserted(updater_->inserted(), rows_->size(), {version, Clock::now()});
+  VIXEN_RETURN_IF_ERROR(updater_->Insert(*rows_));
+  ages_.Forget(updater_->inserted() - updater_->size());
+  for (const ReplayRow& row : *rows_) ++window_.actions[row.action];
+  limiter_.Inserted(rows_->size());
+  transitions_ += rows_->size();
+  metrics_.inserts.Increment(static_cast<double>(rows_->size()));
+  return absl::OkStatus();
 }
 
-void Learner::Insert(RunInput& input, const v1::BatchHeader& header, const kernels::Batch& batch) {
+absl::Status Learner::Insert(RunInput& input, const v1::BatchHeader& header,
+                             const kernels::Batch& batch) {
   const Spending spending(metrics_, Activity::kInserting);
   const kernels::LaunchStatistics& statistics = batch.statistics;
   metrics_.batch_age.Observe(AgeOf(header));
-  rows_.clear();
-  const RowRejects rejects = input.builder->Add(header.launch(), RowsOf(batch), rows_);
-  InsertRows(header.online_version());
+  rows_->clear();
+  const RowRejects rejects = input.builder->Add(header.launch(), RowsOf(batch), *rows_);
+  VIXEN_RETURN_IF_ERROR(InsertRows(header.online_version()));
   book_.Inserted(header.run_id(), statistics.valid_rows - rejects.total(),
                  {{"non_finite", rejects.non_finite}, {"out_of_range", rejects.out_of_range}});
 
@@ -206,11 +211,12 @@ void Learner::Insert(RunInput& input, const v1::BatchHeader& header, const kerne
       online > header.online_version() ? static_cast<double>(online - header.online_version()) : 0;
   metrics_.staleness.Observe(staleness);
   for (LogWindow* window : {&window_, &progress_window_}) {
-    window->rows += rows_.size();
+    window->rows += rows_->size();
     ++window->batches;
     window->staleness += staleness;
     window->launches.Add(statistics);
   }
+  return absl::OkStatus();
 }
 
 size_t Learner::OpenWindows() const {

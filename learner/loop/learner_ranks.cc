@@ -91,7 +91,7 @@ absl::Status Learner::CheckRanksAgree() {
 absl::Status Learner::CopyModelFromLeader() {
   std::vector<uint64_t> counts = {updates_};
   VIXEN_RETURN_IF_ERROR(ranks_->CopyFromLeader(BytesOf(counts)));
-  TrainerCut cut = trainer_->Save();
+  VIXEN_ASSIGN_OR_RETURN(TrainerCut cut, updater_->SaveTrainer());
   std::vector<float> steps = {cut.optimizer.steps};
   cut.updates = counts[0];
   for (std::vector<float>* part :
@@ -100,7 +100,7 @@ absl::Status Learner::CopyModelFromLeader() {
     VIXEN_RETURN_IF_ERROR(ranks_->CopyFromLeader(BytesOf(*part)));
   }
   cut.optimizer.steps = steps[0];
-  VIXEN_RETURN_IF_ERROR(trainer_->Restore(cut));
+  VIXEN_RETURN_IF_ERROR(updater_->RestoreTrainer(cut));
   updates_ = counts[0];
   if (curiosity_ == nullptr) return absl::OkStatus();
   CuriosityCut curiosity = curiosity_->Save();
@@ -119,7 +119,7 @@ absl::Status Learner::AgreeOnTurn(const absl::Status& taken, const StopFlag& sto
   mine[kFailed] = taken.ok() ? 0 : 1;
   mine[kMayUpdate] = MaySample() ? 1 : 0;
   mine[kDone] = Done() ? 1 : 0;
-  mine[kLeastShare] = replay_.LeastShare();
+  VIXEN_ASSIGN_OR_RETURN(mine[kLeastShare], updater_->LeastShare());
   mine[kTransitions] = static_cast<double>(transitions_);
   mine[kVersion] = static_cast<double>(version_[0]);
   mine[kCheckpoint] = checkpoint_due_ ? 1 : 0;

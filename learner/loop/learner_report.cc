@@ -75,9 +75,9 @@ LogState Learner::StateNow() const {
   state.transitions = Transitions();
   state.updates = updates_;
   state.epsilon = plan_.EpsilonAt(Transitions());
-  state.beta = replay_.BetaAt(updates_);
+  state.beta = updater_->BetaAt(updates_);
   state.online_version = version_[static_cast<size_t>(WeightsKind::kOnline)];
-  state.replay_rows = replay_.size();
+  state.replay_rows = updater_->size();
   state.limiter_error = limiter_.error();
   state.learner_wait_seconds = learner_wait_;
   state.actor_wait_seconds = actor_wait_;
@@ -96,7 +96,7 @@ absl::Status Learner::Report(bool last) {
     VIXEN_RETURN_IF_ERROR(log_.Write(state, window_, window_seconds));
   }
   SetGauges(state);
-  const PriorityRejects& rejects = replay_.rejects();
+  const PriorityRejects& rejects = updater_->rejects();
   metrics_.priority_rejects[0]->Increment(static_cast<double>(rejects.nan - rejects_seen_.nan));
   metrics_.priority_rejects[1]->Increment(
       static_cast<double>(rejects.positive_infinity - rejects_seen_.positive_infinity));
@@ -143,8 +143,8 @@ absl::Status Learner::Save() {
   saved_ = Clock::now();
   if (weights_path_.empty()) return absl::OkStatus();
   PolicyFile file;
-  file.weights.online = trainer_->Export(WeightsKind::kOnline);
-  file.weights.target = trainer_->Export(WeightsKind::kTarget);
+  VIXEN_ASSIGN_OR_RETURN(file.weights.online, updater_->Export(WeightsKind::kOnline));
+  VIXEN_ASSIGN_OR_RETURN(file.weights.target, updater_->Export(WeightsKind::kTarget));
   if (curiosity_ != nullptr) file.weights.curiosity = curiosity_->Export();
   file.weights.online_version = version_[0];
   file.weights.target_version = version_[1];

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/escaping.h"
+#include "base/status_macros.h"
 #include "kernels/nn/weights_archive.h"
 #include "learner/loop/learner.h"
 
@@ -19,10 +20,13 @@ void Learner::RaiseVersions(const v1::PolicyInfo& live) {
   version_[2] = std::max(version_[2], live.curiosity_version());
 }
 
-std::shared_ptr<const WeightsPart> Learner::NextPart(WeightsKind kind) {
+absl::StatusOr<std::shared_ptr<const WeightsPart>> Learner::NextPart(WeightsKind kind) {
   auto part = std::make_shared<WeightsPart>();
-  part->parameters =
-      kind == WeightsKind::kCuriosity ? curiosity_->Export() : trainer_->Export(kind);
+  if (kind == WeightsKind::kCuriosity) {
+    part->parameters = curiosity_->Export();
+  } else {
+    VIXEN_ASSIGN_OR_RETURN(part->parameters, updater_->Export(kind));
+  }
   part->version = ++version_[static_cast<size_t>(kind)];
   part->epsilon = plan_.EpsilonAt(Transitions());
   part->training_step = updates_;
@@ -45,32 +49,39 @@ void Learner::Archive(const WeightsPart& part) {
   }
 }
 
-void Learner::PushAll(ActorState& actor) {
+absl::Status Learner::PushAll(ActorState& actor) {
   const Spending spending(metrics_, Activity::kPushing);
   actor.ready = false;
-  if (curiosity_ != nullptr) actor.pusher->Submit(NextPart(WeightsKind::kCuriosity));
-  actor.pusher->Submit(NextPart(WeightsKind::kTarget));
-  std::shared_ptr<const WeightsPart> online = NextPart(WeightsKind::kOnline);
+  if (curiosity_ != nullptr) {
+    VIXEN_ASSIGN_OR_RETURN(auto curiosity, NextPart(WeightsKind::kCuriosity));
+    actor.pusher->Submit(std::move(curiosity));
+  }
+  VIXEN_ASSIGN_OR_RETURN(auto target, NextPart(WeightsKind::kTarget));
+  actor.pusher->Submit(std::move(target));
+  VIXEN_ASSIGN_OR_RETURN(auto online, NextPart(WeightsKind::kOnline));
   actor.required_version = online->version;
   actor.pusher->Submit(std::move(online));
+  return absl::OkStatus();
 }
 
-void Learner::PushToEveryone() {
+absl::Status Learner::PushToEveryone() {
   const Spending spending(metrics_, Activity::kPushing);
   batch_since_push_ = false;
   updates_at_push_ = updates_;
-  if (!leads()) return;
+  if (!leads()) return absl::OkStatus();
   ++pushes_;
-  std::vector<std::shared_ptr<const WeightsPart>> parts = {NextPart(WeightsKind::kOnline),
-                                                           NextPart(WeightsKind::kTarget)};
+  std::vector<std::shared_ptr<const WeightsPart>> parts(2);
+  VIXEN_ASSIGN_OR_RETURN(parts[0], NextPart(WeightsKind::kOnline));
+  VIXEN_ASSIGN_OR_RETURN(parts[1], NextPart(WeightsKind::kTarget));
   if (curiosity_ != nullptr && pushes_ % plan_.config.push().curiosity_push_every() == 0) {
-    parts.push_back(NextPart(WeightsKind::kCuriosity));
+    VIXEN_ASSIGN_OR_RETURN(parts.emplace_back(), NextPart(WeightsKind::kCuriosity));
   }
   for (ActorState& actor : actors_->all()) {
     // While disconnected nothing is sent: the next stream begins with a push of everything.
     if (actor.stream == 0) continue;
     for (const auto& part : parts) actor.pusher->Submit(part);
   }
+  return absl::OkStatus();
 }
 
 }  // namespace vixen::learner

@@ -29,7 +29,7 @@ bool IsFinite(const LaunchRows& rows, size_t i) {
 
 NStepBuilder::NStepBuilder(NStepOptions options) : options_(options) {}
 
-RowRejects NStepBuilder::Add(uint64_t launch, const LaunchRows& rows, std::vector<ReplayRow>& out) {
+RowRejects NStepBuilder::Add(uint64_t launch, const LaunchRows& rows, RowList& out) {
   const bool continues =
       options_.carry_over && launch == next_launch_ && tails_.size() == rows.episodes;
   if (!continues) {
@@ -71,7 +71,7 @@ RowRejects NStepBuilder::Add(uint64_t launch, const LaunchRows& rows, std::vecto
   return rejects;
 }
 
-void NStepBuilder::Flush(std::vector<ReplayRow>& out) {
+void NStepBuilder::Flush(RowList& out) {
   for (std::vector<ReplayRow>& tail : tails_) {
     OpenWindows open{out, out.size()};
     out.insert(out.end(), tail.begin(), tail.end());

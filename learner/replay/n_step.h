@@ -60,10 +60,10 @@ class NStepBuilder {
   // Appends the rows that became complete to `out`, slot by slot, each slot in time order. A
   // rejected row cuts the windows before it. O(rows · n). `launch`
   // is the batch's number in its run.
-  RowRejects Add(uint64_t launch, const LaunchRows& rows, std::vector<ReplayRow>& out);
+  RowRejects Add(uint64_t launch, const LaunchRows& rows, RowList& out);
 
   // Closes every open window at the last row seen (the run or the stream of its launches ended).
-  void Flush(std::vector<ReplayRow>& out);
+  void Flush(RowList& out);
 
   WindowsCut Save() const;
   // Into a new builder. INVALID_ARGUMENT when a slot is out of range or out of order, or has more
@@ -77,7 +77,7 @@ class NStepBuilder {
   // Rows of one slot whose windows are open: the last of `out`, from `front` on, each with its own
   // reward until it is closed. At most n − 1 between rows.
   struct OpenWindows {
-    std::vector<ReplayRow>& out;
+    RowList& out;
     size_t front;
   };
 

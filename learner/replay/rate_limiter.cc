@@ -41,8 +41,10 @@ double RateLimiter::SamplesOwed() const {
   return options_.samples_per_insert * static_cast<double>(inserts_ - options_.min_size);
 }
 
-bool RateLimiter::CanSample() const {
-  return inserts_ >= options_.min_size && error() + static_cast<double>(options_.batch) <= window_;
+uint64_t RateLimiter::BatchesAllowed() const {
+  if (inserts_ < options_.min_size) return 0;
+  const double batches = std::floor((window_ - error()) / static_cast<double>(options_.batch));
+  return batches < 1.0 ? 0 : static_cast<uint64_t>(batches);
 }
 
 uint64_t RateLimiter::LaunchesAllowed(uint64_t open_rows) const {

@@ -43,8 +43,10 @@ class RateLimiter {
   uint64_t inserts() const { return inserts_; }
   uint64_t samples() const { return samples_; }
 
-  // One more batch may be sampled.
-  bool CanSample() const;
+  // The most batches that may be sampled now.
+  uint64_t BatchesAllowed() const;
+  // One more batch may be.
+  bool CanSample() const { return BatchesAllowed() > 0; }
   // The most whole launches that may be under way (granted or running) without breaking the bound,
   // when `open_rows` received rows still wait for their n-step window.
   uint64_t LaunchesAllowed(uint64_t open_rows) const;

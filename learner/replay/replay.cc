@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 
 namespace vixen::learner {
 namespace {
@@ -82,11 +83,11 @@ void Replay::Save(ReplayCut& cut) const {
   cut.sampler = random_.state();
 }
 
-absl::Status Replay::Restore(const ReplayCut& cut) {
-  const uint64_t rows = std::min(cut.inserted, options_.capacity);
+absl::Status CheckCut(const ReplayCut& cut, uint64_t capacity) {
+  const uint64_t rows = std::min(cut.inserted, capacity);
   if (cut.rows.rows != rows || cut.leaves.size() < rows) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "a replay of ", options_.capacity, " rows after ", cut.inserted, " inserts holds ", rows,
+        "a replay of ", capacity, " rows after ", cut.inserted, " inserts holds ", rows,
         " rows, the cut has ", cut.rows.rows, " rows and ", cut.leaves.size(), " priorities"));
   }
   for (size_t i = 0; i < rows; ++i) {
@@ -94,6 +95,12 @@ absl::Status Replay::Restore(const ReplayCut& cut) {
     return absl::InvalidArgumentError(
         absl::StrCat("the priority of row ", i, " is ", cut.leaves[i]));
   }
+  return absl::OkStatus();
+}
+
+absl::Status Replay::Restore(const ReplayCut& cut) {
+  VIXEN_RETURN_IF_ERROR(CheckCut(cut, options_.capacity));
+  const uint64_t rows = std::min(cut.inserted, options_.capacity);
   for (size_t i = 0; i < rows; ++i) rows_[i] = cut.rows.Row(i);
   leaves_.assign(cut.leaves.begin(), cut.leaves.begin() + static_cast<ptrdiff_t>(rows));
   sums_.SetRange(0, leaves_);
@@ -109,10 +116,10 @@ uint64_t Replay::CutBytesOf(uint64_t capacity) {
   return capacity * (sizeof(ReplayRow) + sizeof(double));
 }
 
-double Replay::BetaAt(uint64_t updates) const {
+double Replay::BetaAt(const ReplayOptions& options, uint64_t updates) {
   const double part =
-      std::min(1.0, static_cast<double>(updates) / static_cast<double>(options_.beta_updates));
-  return options_.beta_start + part * (options_.beta_end - options_.beta_start);
+      std::min(1.0, static_cast<double>(updates) / static_cast<double>(options.beta_updates));
+  return options.beta_start + part * (options.beta_end - options.beta_start);
 }
 
 double Replay::LeastShare() const {

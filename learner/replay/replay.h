@@ -35,6 +35,9 @@ struct ReplayCut {
   uint64_t sampler = 0;
 };
 
+// INVALID_ARGUMENT when the cut cannot be of a replay of this capacity, or a leaf is no priority.
+absl::Status CheckCut(const ReplayCut& cut, uint64_t capacity);
+
 // Sampled rows of one update, reused from update to update.
 struct Sample {
   std::vector<uint32_t> slot;        // place in the ring
@@ -80,7 +83,8 @@ class Replay {
   void Insert(std::span<const ReplayRow> rows);
 
   // β for the given number of updates, linear from beta_start to beta_end.
-  double BetaAt(uint64_t updates) const;
+  double BetaAt(uint64_t updates) const { return BetaAt(options_, updates); }
+  static double BetaAt(const ReplayOptions& options, uint64_t updates);
 
   // `count` draws, one from each of `count` equal parts of the mass. Size must be ≥ 1.
   // `least_share`: that of all replays when several are drawn from alike and train together; 0:
@@ -96,7 +100,7 @@ class Replay {
   // Copies everything into `cut`, whose memory is used again.
   void Save(ReplayCut& cut) const;
   // Into a replay that holds nothing yet: from here on the same draws as where the cut was made.
-  // INVALID_ARGUMENT when the cut cannot be of a replay of this capacity, or a leaf is no priority.
+  // Errors of CheckCut.
   absl::Status Restore(const ReplayCut& cut);
   // Bytes that a cut of a full replay takes.
   static uint64_t CutBytesOf(uint64_t capacity);

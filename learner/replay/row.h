@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory_resource>
 #include <vector>
 
 #include "kernels/env/settings.h"
@@ -39,5 +40,8 @@ struct ReplayRow {
   uint8_t action = 0;
   uint8_t flags = 0;
 };
+
+// Rows in whatever memory the replay takes them from fastest (Updater::row_memory).
+using RowList = std::pmr::vector<ReplayRow>;
 
 }  // namespace vixen::learner

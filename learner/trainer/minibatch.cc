@@ -31,14 +31,18 @@ void Gather(std::span<const float> features, const Replay& replay, const Sample&
     out.reward[i] = row.reward;
     out.discount[i] = row.discount;
     out.weight[i] = sample.weight[i];
+    out.slot[i] = sample.slot[i];
   }
 }
 
-void Gather(std::span<const float> features, const Replay& replay, const Sample& sample,
-            CuriosityMinibatch& out) {
+namespace {
+
+// `row_at(i)` is the i-th row.
+template <typename RowAt>
+void GatherRows(std::span<const float> features, RowAt&& row_at, CuriosityMinibatch& out) {
   const uint32_t width = out.embedding + kernels::kCategories;
   for (uint32_t i = 0; i < out.rows; ++i) {
-    const ReplayRow& row = replay.row(sample.slot[i]);
+    const ReplayRow& row = row_at(i);
     float* input = out.input.data() + size_t{i} * width;
     WriteState(features, out.feature_count, row.bar, row.portfolio, out.embedding, input);
     std::fill_n(input + out.embedding, kernels::kCategories, 0.0f);
@@ -48,6 +52,20 @@ void Gather(std::span<const float> features, const Replay& replay, const Sample&
     WriteState(features, out.feature_count, row.bar + 1, row.next_portfolio, out.embedding,
                out.target.data() + size_t{i} * out.embedding);
   }
+}
+
+}  // namespace
+
+void Gather(std::span<const float> features, std::span<const ReplayRow> rows,
+            CuriosityMinibatch& out) {
+  GatherRows(
+      features, [&](uint32_t i) -> const ReplayRow& { return rows[i]; }, out);
+}
+
+void Gather(std::span<const float> features, const Replay& replay, const Sample& sample,
+            CuriosityMinibatch& out) {
+  GatherRows(
+      features, [&](uint32_t i) -> const ReplayRow& { return replay.row(sample.slot[i]); }, out);
 }
 
 }  // namespace vixen::learner

@@ -19,6 +19,7 @@ struct Minibatch {
     reward.resize(rows);
     discount.resize(rows);
     weight.resize(rows);
+    slot.resize(rows);
   }
 
   uint32_t rows, state;
@@ -27,6 +28,7 @@ struct Minibatch {
   std::vector<float> reward;    // [B] n-step
   std::vector<float> discount;  // [B] γ^m, 0 where the window ended in a terminal step
   std::vector<float> weight;    // [B] importance weights
+  std::vector<uint32_t> slot;   // [B] the rows' places in the replay
 };
 
 // The rows of one curiosity update. E the embedding.
@@ -45,6 +47,9 @@ struct CuriosityMinibatch {
 // Fills a minibatch from the dataset's features [T, F] and the sampled rows. O(B·S).
 void Gather(std::span<const float> features, const Replay& replay, const Sample& sample,
             Minibatch& out);
+// `rows`: out.rows of them.
+void Gather(std::span<const float> features, std::span<const ReplayRow> rows,
+            CuriosityMinibatch& out);
 void Gather(std::span<const float> features, const Replay& replay, const Sample& sample,
             CuriosityMinibatch& out);
 

@@ -33,7 +33,7 @@ struct TrainerOptions {
   bool frozen_target = false;  // planted fault: never sync
   bool ascent = false;         // planted fault: against the gradient's sign
   Ranks* ranks = nullptr;      // gradients are averaged over these; none: alone
-  std::string device = "cpu";  // as SetUpDevice answered
+  std::string device = "cpu";  // Devices::torch
 };
 
 // Dueling double DQN on one device. One thread. Deterministic on the CPU for given weights, batches

@@ -24,12 +24,12 @@ v1::LearnerConfig WithCapacity(uint64_t capacity, bool checkpoints) {
 }
 
 TEST(CheckMemory, AReplayThatFitsIsTaken) {
-  EXPECT_TRUE(CheckMemory(WithCapacity(1'000'000, true), 4096 * kMiB).ok());
-  EXPECT_TRUE(CheckMemory(WithCapacity(1'000, true), 512 * kMiB).ok());
+  EXPECT_TRUE(CheckMemory(WithCapacity(1'000'000, true), true, 4096 * kMiB).ok());
+  EXPECT_TRUE(CheckMemory(WithCapacity(1'000, true), true, 512 * kMiB).ok());
 }
 
 TEST(CheckMemory, AReplayThatDoesNotFitIsAUsageErrorWithTheArithmetic) {
-  const absl::Status status = CheckMemory(WithCapacity(100'000'000, true), 1024 * kMiB);
+  const absl::Status status = CheckMemory(WithCapacity(100'000'000, true), true, 1024 * kMiB);
   EXPECT_TRUE(base::IsUsageError(status));
   const std::string text(status.message());
   EXPECT_THAT(text, HasSubstr("capacity is 100000000"));
@@ -40,16 +40,16 @@ TEST(CheckMemory, AReplayThatDoesNotFitIsAUsageErrorWithTheArithmetic) {
 
 TEST(CheckMemory, TheCapacityThatItNamesFitsAndOneMoreDoesNot) {
   const uint64_t limit = 1024 * kMiB;
-  const std::string text(CheckMemory(WithCapacity(100'000'000, false), limit).message());
+  const std::string text(CheckMemory(WithCapacity(100'000'000, false), true, limit).message());
   const std::string mark = "set capacity to at most ";
   ASSERT_THAT(text, HasSubstr(mark));
   const uint64_t most = std::stoull(text.substr(text.find(mark) + mark.size()));
-  EXPECT_TRUE(CheckMemory(WithCapacity(most, false), limit).ok());
-  EXPECT_FALSE(CheckMemory(WithCapacity(most + 1, false), limit).ok());
+  EXPECT_TRUE(CheckMemory(WithCapacity(most, false), true, limit).ok());
+  EXPECT_FALSE(CheckMemory(WithCapacity(most + 1, false), true, limit).ok());
 }
 
 TEST(CheckMemory, ALimitBelowWhatTheProgramNeedsSaysSo) {
-  const absl::Status status = CheckMemory(WithCapacity(16, false), 100 * kMiB);
+  const absl::Status status = CheckMemory(WithCapacity(16, false), true, 100 * kMiB);
   EXPECT_TRUE(base::IsUsageError(status));
   EXPECT_THAT(std::string(status.message()), HasSubstr("raise the limit"));
 }

@@ -284,6 +284,6 @@ TEST(Ranks, ExchangeTextsAndTheLeadersBytes) {
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   // No OpenMP threads: the tests fork.
-  if (!vixen::learner::SetUpDevice("cpu", 1).ok()) return 1;
+  if (!vixen::learner::SetUpDevices("cpu", 0, 1).ok()) return 1;
   return RUN_ALL_TESTS();
 }

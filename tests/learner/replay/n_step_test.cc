@@ -57,10 +57,10 @@ struct Launch {
   std::vector<float> portfolio, next_portfolio, reward, td;
 };
 
-std::vector<ReplayRow> AddOne(NStepOptions options, const Launch& launch) {
+RowList AddOne(NStepOptions options, const Launch& launch) {
   options.bars = kBars;
   NStepBuilder builder(options);
-  std::vector<ReplayRow> out;
+  RowList out;
   EXPECT_EQ(builder.Add(0, launch.rows(), out).total(), 0u);
   return out;
 }
@@ -72,7 +72,7 @@ TEST(NStep, GivesThePublishedTargets) {
   Launch launch(1, 3);
   launch.reward = {1, 2, 3};
   launch.flags = {kFlagValid, kFlagValid, kFlagValid | kFlagTruncated};
-  std::vector<ReplayRow> rows = AddOne({.n = 3, .gamma = 0.9}, launch);
+  RowList rows = AddOne({.n = 3, .gamma = 0.9}, launch);
   ASSERT_EQ(rows.size(), 3u);
   EXPECT_NEAR(Target(rows[0]), 12.52, 1e-5);
   EXPECT_EQ(rows[0].bootstrap_bar, 3u);
@@ -100,14 +100,13 @@ TEST(NStep, EndsBeforeALaterExploratoryRowButNotAtItsOwn) {
   launch.reward = {1, 1, 1, 1};
   launch.flags = {kFlagValid | kFlagExplored, kFlagValid, kFlagValid | kFlagExplored,
                   kFlagValid | kFlagTruncated};
-  const std::vector<ReplayRow> rows = AddOne({.n = 8, .gamma = 0.5}, launch);
+  const RowList rows = AddOne({.n = 8, .gamma = 0.5}, launch);
   ASSERT_EQ(rows.size(), 4u);
   EXPECT_EQ(rows[0].discount, 0.25f);
   EXPECT_EQ(rows[1].discount, 0.5f);
   EXPECT_EQ(rows[2].discount, 0.25f);
   EXPECT_EQ(rows[3].discount, 0.5f);
-  const std::vector<ReplayRow> uncut =
-      AddOne({.n = 8, .gamma = 0.5, .cut_exploratory = false}, launch);
+  const RowList uncut = AddOne({.n = 8, .gamma = 0.5, .cut_exploratory = false}, launch);
   EXPECT_EQ(uncut[0].discount, 0.0625f);
 }
 
@@ -123,7 +122,7 @@ TEST(NStep, RejectsRowsThatAreNoNumbersOrOutsideAndCutsBeforeThem) {
   launch.reward = {1, 1, std::numeric_limits<float>::quiet_NaN(), 1, 1, 1};
   launch.bar[4] = kBars - 1;  // no bar after it
   NStepBuilder builder({.n = 4, .gamma = 0.5, .bars = kBars});
-  std::vector<ReplayRow> out;
+  RowList out;
   const RowRejects rejects = builder.Add(0, launch.rows(), out);
   EXPECT_EQ(rejects.non_finite, 1u);
   EXPECT_EQ(rejects.out_of_range, 1u);
@@ -137,7 +136,7 @@ TEST(NStep, RejectsActionsThatAreNotAllowed) {
   launch.action = {1, 2, 19};
   NStepBuilder builder(
       {.bars = kBars, .allowed_actions = (uint64_t{1} << 1) | (uint64_t{1} << 19)});
-  std::vector<ReplayRow> out;
+  RowList out;
   EXPECT_EQ(builder.Add(0, launch.rows(), out).out_of_range, 1u);
   EXPECT_EQ(out.size(), 2u);
 }
@@ -148,7 +147,7 @@ TEST(NStep, SpansConsecutiveLaunchesWithCarryOverAndWaitsForThem) {
   second.reward = {4, 8};
   second.bar = {2, 3};
   NStepBuilder builder({.n = 3, .gamma = 1.0, .carry_over = true, .bars = kBars});
-  std::vector<ReplayRow> out;
+  RowList out;
   builder.Add(0, first.rows(), out);
   EXPECT_TRUE(out.empty());
   EXPECT_EQ(builder.pending(), 2u);
@@ -164,7 +163,7 @@ TEST(NStep, ClosesOpenWindowsWhenTheNextLaunchIsNotTheNextOne) {
   first.reward = {1, 2};
   later.reward = {4, 8};
   NStepBuilder builder({.n = 3, .gamma = 1.0, .carry_over = true, .bars = kBars});
-  std::vector<ReplayRow> out;
+  RowList out;
   builder.Add(0, first.rows(), out);
   builder.Add(2, later.rows(), out);
   ASSERT_EQ(out.size(), 2u);
@@ -229,7 +228,7 @@ void CheckAgainstReference(uint32_t n, uint32_t steps, bool carry_over, double e
 
   NStepBuilder builder({.n = n, .gamma = kGamma, .carry_over = carry_over, .bars = kBars});
   Replay replay({.capacity = 701});
-  std::vector<ReplayRow> out;
+  RowList out;
   uint64_t compared = 0;
   for (size_t begin = 0; begin < total; begin += steps) {
     Launch launch(kSlots, steps);
@@ -284,10 +283,10 @@ TEST(NStep, PutsEachPlantedFaultIntoTheRowsAndNoOther) {
     with.fault = fault;
     return AddOne(with, launch);
   };
-  const std::vector<ReplayRow> sound = rows_with(RowFault::kNone);
+  const RowList sound = rows_with(RowFault::kNone);
   for (const RowFault fault : {RowFault::kWrongAction, RowFault::kNoBootstrap, RowFault::kLookahead,
                                RowFault::kBlindPortfolio, RowFault::kLateReward}) {
-    const std::vector<ReplayRow> rows = rows_with(fault);
+    const RowList rows = rows_with(fault);
     ASSERT_EQ(rows.size(), 2u);
     for (size_t i = 0; i < 2; ++i) {
       const bool blind = fault == RowFault::kBlindPortfolio;
@@ -321,7 +320,7 @@ TEST(NStep, GoesOnFromACutWithItsOpenWindows) {
     resumed = std::make_unique<NStepBuilder>(options);
     ASSERT_TRUE(resumed->Restore(cut).ok());
     ASSERT_EQ(resumed->pending(), straight.pending());
-    std::vector<ReplayRow> ours, theirs;
+    RowList ours, theirs;
     straight.Add(number, launch.rows(), ours);
     resumed->Add(number, launch.rows(), theirs);
     ASSERT_EQ(ours.size(), theirs.size());

@@ -41,6 +41,21 @@ TEST(RateLimiter, AllowsNoSampleBeforeMinSize) {
   EXPECT_TRUE(limiter.CanSample());
 }
 
+TEST(RateLimiter, AllowsAsManyBatchesAtOnceAsOneByOne) {
+  RateLimiter limiter = *RateLimiter::Create(
+      {.min_size = 100, .samples_per_insert = 3, .launch_rows = 50, .batch = 7});
+  EXPECT_EQ(limiter.BatchesAllowed(), 0u);
+  limiter.Inserted(150);
+  const uint64_t at_once = limiter.BatchesAllowed();
+  EXPECT_GT(at_once, 1u);
+  for (uint64_t i = 0; i < at_once; ++i) {
+    EXPECT_EQ(limiter.BatchesAllowed(), at_once - i);
+    limiter.Sampled(7);
+  }
+  EXPECT_FALSE(limiter.CanSample());
+  EXPECT_LE(limiter.error(), limiter.window());
+}
+
 TEST(RateLimiter, KeepsTwoLaunchesInFlightByDefaultWhenInBalance) {
   RateLimiter limiter =
       *RateLimiter::Create({.min_size = 100, .samples_per_insert = 32, .launch_rows = 256});

@@ -265,14 +265,14 @@ TEST(Curiosity, LearnsToPredictAndItsGradientAgreesWithAutograd) {
 }
 
 TEST(Device, RefusesAnUnknownName) {
-  const absl::Status status = SetUpDevice("tpu", 1).status();
+  const absl::Status status = SetUpDevices("tpu", 0, 1).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(status.message(), testing::HasSubstr("tpu"));
 }
 
 TEST(Device, GivesTheCpuAndAutoAlwaysWorks) {
-  EXPECT_EQ(*SetUpDevice("cpu", 1), "cpu");
-  EXPECT_TRUE(SetUpDevice("auto", 1).ok());
+  EXPECT_EQ(SetUpDevices("cpu", 0, 1)->name(), "cpu");
+  EXPECT_TRUE(SetUpDevices("auto", 0, 1).ok());
 }
 
 TEST(Trainer, GoesOnFromACutBitByBit) {

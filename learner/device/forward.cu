@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// The forward passes: the online network over s and over the bootstrap states, the target network
+// over the bootstrap states, all layers of a block's rows in one kernel.
+#include "learner/device/pass_table.cuh"
+#include "learner/device/passes.cuh"
+
+namespace vixen::learner {
+namespace {
+
+constexpr float kSlope = 0.01f;
+
+// Grid: parts · R/kRows blocks; part 0 is s, 1 the bootstrap states, both online, 2 the target.
+template <DevicePrecision kPrecision, int kTiles, int kRows>
+__global__ void __launch_bounds__(kPassThreads)
+    Forward(const __grid_constant__ DeviceNetwork network,
+            const __grid_constant__ UpdateSettings settings,
+            const __grid_constant__ UpdateBuffers buffers) {
+  using Type = typename Operand<kPrecision>::Type;
+  extern __shared__ __align__(16) char shared[];
+  const uint32_t rows = settings.rows, blocks = rows / kRows;
+  uint32_t part = blockIdx.x / blocks;
+  if (part == 1 && !settings.double_dqn) part = 2;
+  const uint32_t first = blockIdx.x % blocks * kRows;
+  const uint32_t row_bytes = RowBytes<Type>(network.widest);
+  const auto* image =
+      static_cast<const Type*>(part == 2 ? buffers.target_image : buffers.online_image);
+  const float* parameters = part == 2 ? buffers.target : buffers.online;
+
+  const uint32_t width = network.layers[0].inputs;
+  const uint32_t units = width * static_cast<uint32_t>(sizeof(Type)) / 16;  // 16 bytes each
+  const auto* states = static_cast<const char*>(buffers.states) +
+                       size_t{(part == 0 ? 0 : rows) + first} * width * sizeof(Type);
+  for (uint32_t i = threadIdx.x; i < kRows * units; i += kPassThreads) {
+    CopyToShared(shared + i / units * row_bytes + i % units * 16, states + size_t{i} * 16);
+  }
+  CloseCopies();
+  Product<kPrecision, kTiles, kRows> product;
+  const auto start = [&](uint32_t l) {
+    const DeviceLayer& layer = network.layers[l];
+    product.Start(image + layer.image, layer.outputs, layer.inputs);
+  };
+  start(0);
+  WaitForCopies<0>();
+  __syncthreads();
+  if (part == 0) {
+    auto* to = static_cast<Type*>(buffers.input[0]);
+    for (uint32_t i = threadIdx.x; i < kRows * width; i += kPassThreads) {
+      const uint32_t row = i % kRows, column = i / kRows;
+      to[size_t{column} * rows + first + row] = SharedAt<Type>(shared, row_bytes, row, column);
+    }
+  }
+
+#pragma unroll 1
+  for (uint32_t l = 0; l + 1 < DeviceNetwork::kLayers; ++l) {
+    const DeviceLayer layer = network.layers[l];
+    product.Run(shared, row_bytes);
+    start(l + 1);
+    __syncthreads();  // every warp has read the inputs that the outputs overwrite
+    auto* to = static_cast<Type*>(buffers.input[l + 1]);
+    product.ForEach(layer.outputs, [&](uint32_t output, uint32_t row, float x, float y) {
+      const float bias = parameters[layer.bias + output];
+      x += bias;
+      y += bias;
+      const Type left = Operand<kPrecision>::Round(fmaxf(x, kSlope * x));
+      const Type right = Operand<kPrecision>::Round(fmaxf(y, kSlope * y));
+      SharedAt<Type>(shared, row_bytes, row, output) = left;
+      SharedAt<Type>(shared, row_bytes, row + 1, output) = right;
+      if (part == 0) StorePair(to + size_t{output} * rows + first + row, left, right);
+    });
+    __syncthreads();
+  }
+
+  const DeviceLayer head = network.layers[DeviceNetwork::kLayers - 1];
+  product.Run(shared, row_bytes);
+  __syncthreads();
+  auto* const values = reinterpret_cast<float*>(shared);  // [kRows, 49]: V, A_0 …
+  product.ForEach(head.outputs, [&](uint32_t output, uint32_t row, float x, float y) {
+    const float bias = parameters[head.bias + output];
+    values[row * 49 + output] = x + bias;
+    values[(row + 1) * 49 + output] = y + bias;
+  });
+  __syncthreads();
+  const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  for (uint32_t row = warp; row < kRows; row += kPassWarps) {
+    const float* value = values + row * 49;
+    const float low = value[1 + lane];
+    const float high = lane + 32 < kernels::kActions ? value[33 + lane] : 0.0f;
+    float mean = low + high;
+    for (int offset = 16; offset > 0; offset /= 2) mean += __shfl_xor_sync(~0u, mean, offset);
+    mean /= static_cast<float>(kernels::kActions);
+    float* q = buffers.q + (size_t{part} * rows + first + row) * DeviceNetwork::kHeadRows;
+    q[lane] = value[0] + low - mean;
+    if (lane + 32 < kernels::kActions) q[lane + 32] = value[0] + high - mean;
+  }
+}
+
+struct ForwardKernel {
+  template <DevicePrecision kPrecision, int kTiles, int kRows>
+  static auto Get() {
+    return &Forward<kPrecision, kTiles, kRows>;
+  }
+};
+
+}  // namespace
+
+cudaError_t PrepareForward(const DeviceNetwork& network, const PassShape& shape) {
+  return AllowShared<ForwardKernel>(network, shape, shape.forward_rows);
+}
+
+cudaError_t PreparePasses(const DeviceNetwork& network, const PassShape& shape) {
+  const cudaError_t error = PrepareForward(network, shape);
+  return error == cudaSuccess ? PrepareBackward(network, shape) : error;
+}
+
+cudaError_t LaunchForward(const DeviceNetwork& network, const PassShape& shape,
+                          const UpdateSettings& settings, const UpdateBuffers& buffers,
+                          cudaStream_t stream) {
+  const uint32_t parts = settings.double_dqn ? 3 : 2;
+  return LaunchPass<ForwardKernel>(network, shape, shape.forward_rows, parts, settings, buffers,
+                                   stream);
+}
+
+}  // namespace vixen::learner

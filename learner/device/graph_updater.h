@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/status_macros.h"
+#include "learner/device/device_replay.h"
+#include "learner/device/device_updater.h"
+#include "learner/device/trainer_memory.h"
+#include "learner/device/update_graph.h"
+
+namespace vixen::learner {
+
+// What one launch tells the host.
+struct Told {
+  kernels::PinnedBuffer<DeviceStatistics> statistics;
+  kernels::PinnedBuffer<UpdateControl> control;
+  kernels::PinnedBuffer<TreeCounts> counts;
+  // Of the last update.
+  kernels::PinnedBuffer<uint32_t> slot;
+  kernels::PinnedBuffer<uint64_t> generation;
+  kernels::PinnedBuffer<float> weight, abs_td, taken_q;
+};
+
+// The Updater of device_updater.h.
+class GraphUpdater : public Updater {
+ public:
+  GraphUpdater(const DeviceUpdaterOptions& device, const TrainerOptions& trainer);
+
+  absl::Status Start(const ReplayOptions& replay, std::span<const float> features,
+                     const kernels::Parameters& online, const kernels::Parameters& target);
+
+  uint64_t size() const override { return replay_.size(); }
+  uint64_t capacity() const override { return replay_.capacity(); }
+  uint64_t inserted() const override { return replay_.inserted(); }
+  uint64_t replay_bytes() const override { return bytes_; }
+  std::pmr::memory_resource* row_memory() override { return replay_.row_memory(); }
+  absl::Status Insert(std::span<const ReplayRow> rows) override {
+    return replay_.Insert(rows, stream_.get());
+  }
+  absl::StatusOr<double> LeastShare() override;
+  double BetaAt(uint64_t updates) const override {
+    return Replay::BetaAt(replay_.options(), updates);
+  }
+  const PriorityRejects& rejects() const override { return rejects_; }
+
+  uint64_t updates_at_once() const override {
+    return device_.average == nullptr ? device_.updates_a_graph : 1;
+  }
+  absl::StatusOr<UpdatesMade> Update(uint64_t most, double least_share) override;
+  void SpoilNextReward() override { spoil_ = true; }
+  absl::StatusOr<const Minibatch*> minibatch() override;
+  absl::Status GatherLast(CuriosityMinibatch& out) override;
+
+  absl::StatusOr<kernels::Parameters> Export(kernels::WeightsKind kind) const override;
+  absl::StatusOr<TrainerCut> SaveTrainer() const override;
+  absl::Status RestoreTrainer(const TrainerCut& cut) override;
+  absl::Status SaveReplay(ReplayCut& cut) const override {
+    cut.sampler = sampler_;
+    return replay_.Save(cut, stream_.get());
+  }
+  absl::Status RestoreReplay(const ReplayCut& cut) override {
+    VIXEN_RETURN_IF_ERROR(replay_.Restore(cut, stream_.get()));
+    sampler_ = cut.sampler;
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status CheckMemory(const ReplayOptions& replay, uint64_t features) const;
+  absl::Status SetControl(double least_share);
+  // Waits for the launch under way and reads what it tells.
+  absl::Status Listen(uint64_t updates);
+  // Rewrites statistics_[0] and the device's gradient by what all ranks say.
+  absl::Status AverageOverRanks();
+  absl::Status LaunchHalves();
+  absl::StatusOr<UpdatesMade> Made(uint64_t asked);
+
+  template <typename T>
+  absl::Status ToHost(T* to, const T* from, size_t count) const {
+    VIXEN_CUDA_RETURN_IF_ERROR(
+        cudaMemcpyAsync(to, from, count * sizeof(T), cudaMemcpyDeviceToHost, stream_.get()));
+    return absl::OkStatus();
+  }
+
+  const DeviceUpdaterOptions device_;
+  const TrainerOptions trainer_;
+  const DeviceNetwork network_;
+  const UpdateSettings settings_;
+  PassShape shape_;
+  uint64_t bytes_ = 0;
+  kernels::Stream stream_;
+  DeviceReplay replay_;
+  TrainerMemory memory_;
+  UpdateGraphs graphs_;
+  kernels::DeviceBuffer<ReplayRow> last_rows_;  // [B], for GatherLast
+  Told told_;
+
+  uint64_t updates_ = 0;
+  uint64_t sampler_ = 0;
+  uint64_t last_index_ = 0;  // in its launch, of the last update that was begun
+  bool spoil_ = false;
+  PriorityRejects rejects_;
+  uint64_t stale_seen_ = 0;
+  std::vector<UpdateStatistics> statistics_;
+  Sample sample_;
+  Minibatch minibatch_;
+  std::vector<ReplayRow> rows_;
+  std::span<const float> features_;   // of the caller
+  std::array<double, 3> averaged_{};  // loss, |td|, Q over the ranks
+};
+
+}  // namespace vixen::learner

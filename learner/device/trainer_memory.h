@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "kernels/cuda/buffer.h"
+#include "learner/device/network_kernels.h"
+#include "learner/trainer/trainer_cut.h"
+
+namespace vixen::learner {
+
+// Everything of the trainer that lies in device memory: networks, moments, activations and two
+// minibatches, so that the next one is drawn while the weights of this one are being updated.
+class TrainerMemory {
+ public:
+  static constexpr int kMinibatches = 2;
+
+  // RESOURCE_EXHAUSTED. `launch`: most updates of one launch.
+  absl::Status Allocate(const DeviceNetwork& network, const PassShape& shape,
+                        const UpdateSettings& settings, uint64_t launch);
+  size_t bytes() const { return bytes_; }
+  // As the kernels of update `index` of a launch see it.
+  const UpdateBuffers& of(uint64_t index) const { return views_[index % kMinibatches]; }
+
+  // Between host and device, in the contract's layout; each waits.
+  absl::Status Upload(const DeviceNetwork& network, const kernels::Parameters& from, float* to,
+                      cudaStream_t stream);
+  absl::StatusOr<kernels::Parameters> Download(const DeviceNetwork& network, const float* from,
+                                               const kernels::Architecture& architecture,
+                                               kernels::WeightsKind kind,
+                                               cudaStream_t stream) const;
+
+ private:
+  template <typename T>
+  absl::Status Take(T*& pointer, size_t count);
+  absl::Status TakeBytes(void*& pointer, size_t bytes);
+
+  std::vector<kernels::DeviceBuffer<std::byte>> buffers_;
+  size_t bytes_ = 0;
+  UpdateBuffers views_[kMinibatches];
+};
+
+}  // namespace vixen::learner

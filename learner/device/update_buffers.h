@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the kernels of one update read and write: pointers into device memory, passed by value.
+// "Transposed" buffers are [features, rows], rows contiguous, so that the weights' gradients are
+// products of two operands with contiguous k. B rows a minibatch, R of them with padding.
+#pragma once
+
+#include <cstdint>
+
+#include "learner/device/network_layout.h"
+
+namespace vixen::learner {
+
+// Set by the host before each graph launch.
+struct UpdateControl {
+  uint64_t updates = 0;    // made before this launch
+  uint64_t sampler = 0;    // SplitMix64 state
+  uint64_t inserted = 0;   // rows ever
+  uint64_t size = 0;       // rows in the ring
+  double least_share = 0;  // of all ranks; 0: this replay's own
+  // Written by the device: 1 + index in the launch of the update that was not finite; 0: none.
+  uint32_t failed = 0;
+  uint32_t unused = 0;
+};
+
+// Of one update, from the device.
+struct DeviceStatistics {
+  double loss = 0, mean_abs_td = 0, mean_q = 0, max_q = 0, gradient_norm = 0, clipped_rows = 0;
+  double weight_sum = 0, weight_squares = 0;  // importance weights
+};
+
+// Sums over a block's rows, in the order of the rows.
+struct LossPart {
+  double loss, abs_td, q, max_q, clipped, weight, weight_squares;
+};
+
+// Of one Adam step.
+struct StepScalars {
+  float scale;  // of the gradient; NaN: no step is made
+  float size, root_correction;
+};
+
+struct UpdateSettings {
+  uint32_t batch = 0;  // B
+  uint32_t rows = 0;   // R
+  uint64_t actions = 0;
+  uint32_t action_count = 0;
+  double huber_delta = 1;
+  bool double_dqn = true;
+  double learning_rate = 5e-4, adam_epsilon = 1e-5, weight_decay = 0;
+  double max_gradient_norm = 10;
+  double polyak_tau = 0.005;
+  uint64_t target_period = 0;
+  bool frozen_target = false, ascent = false;
+};
+
+struct UpdateBuffers {
+  // Minibatch.
+  void* states = nullptr;          // [2, R, S padded] operands: s, then the bootstrap states
+  uint8_t* action = nullptr;       // [R]
+  float* reward = nullptr;         // [R]
+  float* discount = nullptr;       // [R]
+  float* weight = nullptr;         // [R]
+  uint32_t* slot = nullptr;        // [R]
+  uint64_t* generation = nullptr;  // [R]
+  float* abs_td = nullptr;         // [R]
+  float* taken_q = nullptr;        // [R]
+  float* q = nullptr;              // [3, R, 48]: online of s, online and target of s_m
+
+  // Activations: the input of each layer, transposed, and ∂loss/∂(its sums), transposed.
+  void* input[DeviceNetwork::kLayers] = {};        // [inputs padded to 64, R]
+  void* gradient_of[DeviceNetwork::kLayers] = {};  // [outputs padded to 64, R]
+
+  // Parameters.
+  float* online = nullptr;  // [parameters]
+  float* target = nullptr;
+  float* first = nullptr;
+  float* second = nullptr;
+  float* gradient = nullptr;
+  float* partial = nullptr;      // [splits, parameters]
+  void* online_image = nullptr;  // operand images of the weights
+  void* online_transposed = nullptr;
+  void* target_image = nullptr;
+
+  LossPart* loss_part = nullptr;    // [blocks of the loss]
+  double* norm_part = nullptr;      // [blocks of the reduction]
+  uint32_t* done_blocks = nullptr;  // of the reduction; 0 between updates
+  StepScalars* step = nullptr;
+  UpdateControl* control = nullptr;
+  DeviceStatistics* statistics = nullptr;  // [updates a launch]
+};
+
+}  // namespace vixen::learner

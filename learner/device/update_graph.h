@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <map>
+
+#include "absl/status/status.h"
+#include "kernels/cuda/stream.h"
+#include "learner/device/network_kernels.h"
+#include "learner/device/sum_tree.h"
+#include "learner/device/trainer_memory.h"
+
+namespace vixen::learner {
+
+// The kernels of consecutive updates as CUDA graphs, made on first use and kept: by number of
+// updates. Priorities and the next draw run beside the weights' gradients and the step.
+class UpdateGraphs {
+ public:
+  UpdateGraphs() = default;
+  UpdateGraphs(const DeviceNetwork& network, const PassShape& shape, const UpdateSettings& settings)
+      : network_(network), shape_(shape), settings_(settings) {}
+
+  absl::Status Create();
+
+  // Enqueues `updates` updates.
+  absl::Status Launch(uint64_t updates, const ReplayView& replay, const TrainerMemory& memory,
+                      cudaStream_t stream);
+  // One update in two halves, without a graph: up to the gradient in buffers.gradient; then, from
+  // the gradient in buffers.partial, the rest.
+  // `spoil`: the first reward is made NaN.
+  absl::Status LaunchFirstHalf(const ReplayView& replay, const UpdateBuffers& buffers, bool spoil,
+                               cudaStream_t stream) const;
+  absl::Status LaunchSecondHalf(const ReplayView& replay, const UpdateBuffers& buffers,
+                                cudaStream_t stream) const;
+
+ private:
+  absl::Status Enqueue(uint64_t updates, const ReplayView& replay, const TrainerMemory& memory,
+                       cudaStream_t stream) const;
+  absl::Status Capture(uint64_t updates, const ReplayView& replay, const TrainerMemory& memory,
+                       kernels::GraphExec& graph) const;
+
+  DeviceNetwork network_;
+  PassShape shape_;
+  UpdateSettings settings_;
+  kernels::Stream capture_, beside_;
+  kernels::Event lossed_, sampled_;
+  std::map<uint64_t, kernels::GraphExec> graphs_;
+};
+
+}  // namespace vixen::learner

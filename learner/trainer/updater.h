@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory_resource>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "kernels/nn/network.h"
+#include "learner/replay/replay.h"
+#include "learner/trainer/minibatch.h"
+#include "learner/trainer/td_loss.h"
+#include "learner/trainer/trainer_cut.h"
+
+namespace vixen::learner {
+
+// Updates that were made together. The spans are valid until the next call of the updater.
+struct UpdatesMade {
+  std::span<const UpdateStatistics> statistics;  // of each
+  double effective_samples = 0;                  // Σ over them of (Σw)²/(B·Σw²)
+  PriorityUpdates priorities;                    // of all
+  double sampling_seconds = 0;                   // drawing and gathering; 0 where a graph does it
+  // Of the last one.
+  const Sample* sample = nullptr;
+  std::span<const float> abs_td;   // [B]
+  std::span<const float> taken_q;  // [B], before the update
+};
+
+// Replay and trainer of one device: sample → gather → forward → loss → backward → clip → Adam →
+// target sync → priorities. The CPU's (host_updater.h) is the reference; the GPU's
+// (learner/device/device_updater.h) does the same in one CUDA graph. One thread.
+class Updater {
+ public:
+  virtual ~Updater() = default;
+
+  virtual uint64_t size() const = 0;
+  virtual uint64_t capacity() const = 0;
+  virtual uint64_t inserted() const = 0;  // rows ever
+  // Bytes that the replay takes where it is.
+  virtual uint64_t replay_bytes() const = 0;
+  // Where rows should lie that are inserted: anywhere else costs another copy. Lives as long as
+  // this.
+  virtual std::pmr::memory_resource* row_memory() = 0;
+  // As Replay::Insert; `rows` may be used again afterwards. Errors of the device.
+  virtual absl::Status Insert(std::span<const ReplayRow> rows) = 0;
+  // As Replay::LeastShare.
+  virtual absl::StatusOr<double> LeastShare() = 0;
+  // β for so many updates.
+  virtual double BetaAt(uint64_t updates) const = 0;
+  virtual const PriorityRejects& rejects() const = 0;
+
+  // The most updates that one call can make.
+  virtual uint64_t updates_at_once() const = 0;
+  // Between one and `most` updates. `least_share` as of Replay::Draw. DATA_LOSS when loss or
+  // gradient is not finite: the weights are as before that update, its minibatch is minibatch().
+  virtual absl::StatusOr<UpdatesMade> Update(uint64_t most, double least_share) = 0;
+  // Planted fault: the first reward of the next update is not a number.
+  virtual void SpoilNextReward() = 0;
+  // Of the last update, on the host.
+  virtual absl::StatusOr<const Minibatch*> minibatch() = 0;
+  // The rows of the last update.
+  virtual absl::Status GatherLast(CuriosityMinibatch& out) = 0;
+
+  virtual absl::StatusOr<kernels::Parameters> Export(kernels::WeightsKind kind) const = 0;
+  virtual absl::StatusOr<TrainerCut> SaveTrainer() const = 0;
+  virtual absl::Status RestoreTrainer(const TrainerCut& cut) = 0;
+  virtual absl::Status SaveReplay(ReplayCut& cut) const = 0;
+  virtual absl::Status RestoreReplay(const ReplayCut& cut) = 0;
+};
+
+}  // namespace vixen::learner

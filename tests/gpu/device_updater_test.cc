@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: Apache-2.0
+// Replay and trainer on the GPU against those on the CPU. Skipped where there is no GPU.
+#include "learner/device/device_updater.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <map>
+#include <random>
+#include <span>
+#include <vector>
+
+#include "learner/trainer/host_updater.h"
+#include "learner/trainer/initial_weights.h"
+
+namespace vixen::learner {
+namespace {
+
+using kernels::Parameters;
+using kernels::WeightsKind;
+
+constexpr uint64_t kBars = 5000;
+
+struct Case {
+  ReplayOptions replay{.capacity = 20'000, .seed = 7};
+  TrainerOptions trainer;
+  DeviceUpdaterOptions device{.precision = DevicePrecision::kFp32};
+};
+
+Case SmallCase() {
+  Case small;
+  small.trainer.architecture = {.features = 7,
+                                .hidden1 = 48,
+                                .hidden2 = 32,
+                                .value_hidden = 16,
+                                .advantage_hidden = 32,
+                                .curiosity_hidden = 16};
+  small.trainer.actions = {1, 19, 37, 44};
+  small.trainer.batch_size = 100;
+  small.trainer.max_gradient_norm = 0.05;  // small enough to clip
+  small.trainer.polyak_tau = 0.1;
+  return small;
+}
+
+Case DefaultCase() {
+  Case all;
+  for (uint8_t a = 0; a < kernels::kActions; ++a) all.trainer.actions.push_back(a);
+  all.trainer.batch_size = 256;
+  return all;
+}
+
+std::vector<float> Features(const TrainerOptions& trainer) {
+  std::mt19937_64 random(5);
+  std::normal_distribution<float> normal;
+  std::vector<float> features(kBars * trainer.architecture.features);
+  for (float& x : features) x = normal(random);
+  return features;
+}
+
+std::vector<ReplayRow> Rows(const TrainerOptions& trainer, size_t count, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::normal_distribution<float> normal;
+  std::vector<ReplayRow> rows(count);
+  for (ReplayRow& row : rows) {
+    row.bar = static_cast<uint32_t>(random() % (kBars - 2));
+    row.bootstrap_bar = row.bar + 1;
+    for (int k = 0; k < kernels::kPortfolioFeatures; ++k) {
+      row.portfolio[k] = normal(random);
+      row.next_portfolio[k] = normal(random);
+      row.bootstrap_portfolio[k] = normal(random);
+    }
+    row.reward = 2 * normal(random);
+    row.discount = random() % 4 == 0 ? 0.0f : 0.95f;
+    row.td = std::abs(normal(random));
+    row.action = trainer.actions[random() % trainer.actions.size()];
+  }
+  return rows;
+}
+
+class DeviceUpdaterTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!CheckDeviceUpdater(0).ok()) GTEST_SKIP() << CheckDeviceUpdater(0);
+  }
+
+  static std::unique_ptr<Updater> Host(const Case& c, std::span<const float> features) {
+    auto made = MakeHostUpdater(c.replay, c.trainer, features, Weights(c, WeightsKind::kOnline),
+                                Weights(c, WeightsKind::kTarget));
+    EXPECT_TRUE(made.ok()) << made.status();
+    return std::move(*made);
+  }
+  static std::unique_ptr<Updater> Device(const Case& c, std::span<const float> features) {
+    auto made =
+        MakeDeviceUpdater(c.device, c.replay, c.trainer, features, Weights(c, WeightsKind::kOnline),
+                          Weights(c, WeightsKind::kTarget));
+    EXPECT_TRUE(made.ok()) << made.status();
+    return std::move(*made);
+  }
+  static Parameters Weights(const Case& c, WeightsKind kind) {
+    return InitialWeights(c.trainer.architecture, kind, kind == WeightsKind::kOnline ? 3 : 4);
+  }
+};
+
+double LargestDifference(const Parameters& a, const Parameters& b) {
+  double largest = 0;
+  for (size_t i = 0; i < a.values.size(); ++i) {
+    largest = std::max<double>(largest, std::abs(a.values[i] - b.values[i]));
+  }
+  return largest;
+}
+
+// ‖a − b‖ / ‖b − start‖: how wrong the step itself is.
+double StepError(const Parameters& a, const Parameters& b, const Parameters& start) {
+  double error = 0, step = 0;
+  for (size_t i = 0; i < a.values.size(); ++i) {
+    error += std::pow(double{a.values[i]} - b.values[i], 2);
+    step += std::pow(double{b.values[i]} - start.values[i], 2);
+  }
+  return std::sqrt(error / step);
+}
+
+void ExpectSameUpdates(const Case& c, Updater& host, Updater& device, int updates,
+                       double loss_tolerance, double step_tolerance) {
+  for (int i = 0; i < updates; ++i) {
+    auto ours = device.Update(1, 0);
+    auto theirs = host.Update(1, 0);
+    ASSERT_TRUE(ours.ok()) << ours.status();
+    ASSERT_TRUE(theirs.ok()) << theirs.status();
+    const UpdateStatistics &a = ours->statistics[0], &b = theirs->statistics[0];
+    EXPECT_NEAR(a.loss, b.loss, loss_tolerance * std::abs(b.loss)) << i;
+    EXPECT_NEAR(a.mean_abs_td, b.mean_abs_td, loss_tolerance * b.mean_abs_td) << i;
+    EXPECT_NEAR(a.mean_q, b.mean_q, loss_tolerance) << i;
+    EXPECT_NEAR(a.max_q, b.max_q, loss_tolerance) << i;
+    EXPECT_NEAR(a.gradient_norm, b.gradient_norm, 10 * loss_tolerance * b.gradient_norm) << i;
+    EXPECT_NEAR(ours->effective_samples, theirs->effective_samples, 1e-3) << i;
+    size_t same = 0;
+    for (size_t k = 0; k < c.trainer.batch_size; ++k) {
+      same += ours->sample->slot[k] == theirs->sample->slot[k] ? 1 : 0;
+    }
+    EXPECT_GE(same, c.trainer.batch_size - 2) << "rows drawn alike, update " << i;
+    EXPECT_EQ(ours->priorities.stale, 0u);
+  }
+  const WeightsKind online = WeightsKind::kOnline, target = WeightsKind::kTarget;
+  const Parameters start = InitialWeights(c.trainer.architecture, online, 3);
+  const double error = StepError(*device.Export(online), *host.Export(online), start);
+  EXPECT_LT(error, step_tolerance);
+  EXPECT_LT(LargestDifference(*device.Export(target), *host.Export(target)),
+            1e-4 + step_tolerance * 1e-2);
+  std::printf("    step error %.2e\n", error);
+}
+
+TEST_F(DeviceUpdaterTest, UpdatesAsTheCpuDoesInFloat32) {
+  for (const Case& c : {SmallCase(), DefaultCase()}) {
+    const std::vector<float> features = Features(c.trainer);
+    auto host = Host(c, features), device = Device(c, features);
+    const std::vector<ReplayRow> rows = Rows(c.trainer, 15'000, 1);
+    ASSERT_TRUE(host->Insert(rows).ok());
+    ASSERT_TRUE(device->Insert(rows).ok());
+    ExpectSameUpdates(c, *host, *device, 5, 2e-3, 0.03);
+  }
+}
+
+TEST_F(DeviceUpdaterTest, UpdatesWithinTheRoundingOfTf32AndBf16) {
+  for (const auto& [precision, tolerance] : std::map<DevicePrecision, double>{
+           {DevicePrecision::kTf32, 0.01}, {DevicePrecision::kBf16, 0.05}}) {
+    if (BestDevicePrecision(0) == DevicePrecision::kFp32) GTEST_SKIP() << "before sm_80";
+    Case c = DefaultCase();
+    c.device.precision = precision;
+    const std::vector<float> features = Features(c.trainer);
+    auto host = Host(c, features), device = Device(c, features);
+    const std::vector<ReplayRow> rows = Rows(c.trainer, 15'000, 1);
+    ASSERT_TRUE(host->Insert(rows).ok());
+    ASSERT_TRUE(device->Insert(rows).ok());
+    // Adam's first steps have the size of the learning rate whatever the gradient: signs of small
+    // ones flip.
+    ExpectSameUpdates(c, *host, *device, 1, tolerance,
+                      precision == DevicePrecision::kTf32 ? 0.2 : 0.5);
+  }
+}
+
+TEST_F(DeviceUpdaterTest, OptionsMeanWhatTheyMeanOnTheCpu) {
+  std::vector<Case> cases(5, SmallCase());
+  cases[0].trainer.double_dqn = false;
+  cases[1].trainer.weight_decay = 0.01;
+  cases[2].trainer.target_period = 2;
+  cases[3].replay.start_at_max = true;
+  cases[4].replay.alpha = 0;
+  cases[4].trainer.max_gradient_norm = 0;
+  for (const Case& c : cases) {
+    const std::vector<float> features = Features(c.trainer);
+    auto host = Host(c, features), device = Device(c, features);
+    for (uint64_t part = 0; part < 5; ++part) {  // the ring goes round
+      const std::vector<ReplayRow> rows = Rows(c.trainer, 6'000, part);
+      ASSERT_TRUE(host->Insert(rows).ok());
+      ASSERT_TRUE(device->Insert(rows).ok());
+      ExpectSameUpdates(c, *host, *device, 2, 2e-3, 0.05);
+    }
+  }
+}
+
+std::vector<float> Everything(Updater& updater) {
+  std::vector<float> all;
+  for (const WeightsKind kind : {WeightsKind::kOnline, WeightsKind::kTarget}) {
+    const Parameters parameters = *updater.Export(kind);
+    all.insert(all.end(), parameters.values.begin(), parameters.values.end());
+  }
+  ReplayCut cut;
+  EXPECT_TRUE(updater.SaveReplay(cut).ok());
+  all.insert(all.end(), cut.leaves.begin(), cut.leaves.end());
+  return all;
+}
+
+TEST_F(DeviceUpdaterTest, TheSameRunGivesTheSameBytes) {
+  Case c = DefaultCase();
+  c.device.precision = BestDevicePrecision(0);
+  const std::vector<float> features = Features(c.trainer);
+  const std::vector<ReplayRow> rows = Rows(c.trainer, 15'000, 1);
+  std::vector<std::vector<float>> results;
+  // The last one by one: a graph of many updates is many graphs of one.
+  for (const uint64_t at_once : {16, 16, 1}) {
+    auto device = Device(c, features);
+    ASSERT_TRUE(device->Insert(rows).ok());
+    for (uint64_t made = 0; made < 64;) {
+      auto updates = device->Update(at_once, 0);
+      ASSERT_TRUE(updates.ok()) << updates.status();
+      made += updates->statistics.size();
+    }
+    results.push_back(Everything(*device));
+  }
+  EXPECT_EQ(results[0], results[1]);
+  EXPECT_EQ(results[0], results[2]);
+}
+
+TEST_F(DeviceUpdaterTest, DrawsByPriorityWithTheWeightsOfTheCpu) {
+  Case c = SmallCase();
+  c.trainer.batch_size = 4096;
+  c.trainer.learning_rate = 1e-12;
+  c.replay.capacity = 1000;
+  const std::vector<float> features = Features(c.trainer);
+  auto device = Device(c, features);
+  ASSERT_TRUE(device->Insert(Rows(c.trainer, 700, 1)).ok());
+  // The first draw is by the rows' own |td|: expected counts from the cut.
+  ReplayCut cut;
+  ASSERT_TRUE(device->SaveReplay(cut).ok());
+  double total = 0, least = 1e30;
+  for (size_t i = 0; i < 700; ++i) {
+    total += cut.leaves[i];
+    least = std::min(least, cut.leaves[i]);
+  }
+  auto made = device->Update(1, 0);
+  ASSERT_TRUE(made.ok()) << made.status();
+  std::vector<int> counts(700);
+  for (size_t k = 0; k < 4096; ++k) {
+    const uint32_t slot = made->sample->slot[k];
+    ASSERT_LT(slot, 700u);
+    ++counts[slot];
+    const double weight = std::pow(least / cut.leaves[slot], c.replay.beta_start);
+    EXPECT_NEAR(made->sample->weight[k], weight, 1e-5);
+    EXPECT_EQ(made->sample->generation[k], slot);
+  }
+  // Stratified: a row's count differs from its expectation by less than two.
+  for (size_t i = 0; i < 700; ++i) {
+    EXPECT_LT(std::abs(counts[i] - 4096 * cut.leaves[i] / total), 2.0) << i;
+  }
+}
+
+TEST_F(DeviceUpdaterTest, GoesOnFromACutWithTheSameBytes) {
+  Case c = SmallCase();
+  const std::vector<float> features = Features(c.trainer);
+  auto first = Device(c, features);
+  ASSERT_TRUE(first->Insert(Rows(c.trainer, 26'000, 1)).ok());
+  for (int i = 0; i < 10; ++i) ASSERT_TRUE(first->Update(4, 0).ok());
+  const TrainerCut trainer = *first->SaveTrainer();
+  ReplayCut replay;
+  ASSERT_TRUE(first->SaveReplay(replay).ok());
+
+  auto second = Device(c, features);
+  ASSERT_TRUE(second->RestoreTrainer(trainer).ok());
+  ASSERT_TRUE(second->RestoreReplay(replay).ok());
+  for (Updater* updater : {first.get(), second.get()}) {
+    ASSERT_TRUE(updater->Insert(Rows(c.trainer, 500, 2)).ok());
+    for (int i = 0; i < 10; ++i) ASSERT_TRUE(updater->Update(4, 0).ok());
+  }
+  EXPECT_EQ(Everything(*first), Everything(*second));
+
+  replay.leaves[3] = -1;
+  EXPECT_EQ(second->RestoreReplay(replay).code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(DeviceUpdaterTest, NotANumberStopsBeforeItIsApplied) {
+  const Case c = SmallCase();
+  const std::vector<float> features = Features(c.trainer);
+  auto device = Device(c, features);
+  std::vector<ReplayRow> rows = Rows(c.trainer, 1000, 1);
+  ASSERT_TRUE(device->Insert(rows).ok());
+  ASSERT_TRUE(device->Update(4, 0).ok());
+  const std::vector<float> before = Everything(*device);
+  device->SpoilNextReward();
+  const auto made = device->Update(16, 0);
+  EXPECT_EQ(made.status().code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(Everything(*device), before);
+  EXPECT_TRUE(std::isnan((*device->minibatch())->reward[0]));
+}
+
+TEST_F(DeviceUpdaterTest, NotANumberInsideAGraphStopsTheRest) {
+  const Case c = SmallCase();
+  const std::vector<float> features = Features(c.trainer);
+  auto device = Device(c, features);
+  std::vector<ReplayRow> rows = Rows(c.trainer, 400, 1);
+  // One row that is drawn soon, not at once.
+  rows[17].reward = std::numeric_limits<float>::infinity();
+  rows[17].td = 0.01f;
+  ASSERT_TRUE(device->Insert(rows).ok());
+  absl::Status status;
+  std::vector<float> before;
+  for (int i = 0; i < 100 && status.ok(); ++i) {
+    before = Everything(*device);
+    status = device->Update(16, 0).status();
+  }
+  ASSERT_EQ(status.code(), absl::StatusCode::kDataLoss);
+  const std::vector<float>& reward = (*device->minibatch())->reward;
+  EXPECT_TRUE(std::any_of(reward.begin(), reward.end(), [](float r) { return std::isinf(r); }));
+  const Parameters online = *device->Export(WeightsKind::kOnline);
+  for (const float x : online.values) ASSERT_TRUE(std::isfinite(x));
+}
+
+TEST_F(DeviceUpdaterTest, AReplayThatDoesNotFitIsRefusedWithBothNumbers) {
+  Case c = SmallCase();
+  c.replay.capacity = uint64_t{1} << 42;
+  const std::vector<float> features = Features(c.trainer);
+  const auto made =
+      MakeDeviceUpdater(c.device, c.replay, c.trainer, features, Weights(c, WeightsKind::kOnline),
+                        Weights(c, WeightsKind::kTarget));
+  EXPECT_EQ(made.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(made.status().message()), testing::HasSubstr("MiB free"));
+}
+
+TEST_F(DeviceUpdaterTest, TheRowsOfTheLastUpdateAreTheSampledOnes) {
+  const Case c = SmallCase();
+  const std::vector<float> features = Features(c.trainer);
+  auto device = Device(c, features), host = Host(c, features);
+  const std::vector<ReplayRow> rows = Rows(c.trainer, 3000, 1);
+  // Half from pinned memory, half from elsewhere.
+  const std::span<const ReplayRow> all(rows);
+  const RowList pinned(rows.begin(), rows.begin() + 1500, device->row_memory());
+  ASSERT_TRUE(device->Insert(pinned).ok());
+  ASSERT_TRUE(device->Insert(all.subspan(1500)).ok());
+  ASSERT_TRUE(host->Insert(rows).ok());
+  ASSERT_TRUE(device->Update(1, 0).ok());
+  ASSERT_TRUE(host->Update(1, 0).ok());
+  CuriosityMinibatch ours(c.trainer.batch_size, c.trainer.architecture);
+  CuriosityMinibatch theirs = ours;
+  ASSERT_TRUE(device->GatherLast(ours).ok());
+  ASSERT_TRUE(host->GatherLast(theirs).ok());
+  EXPECT_EQ(device->size(), host->size());
+  EXPECT_EQ(ours.input, theirs.input);
+  EXPECT_EQ(ours.target, theirs.target);
+  EXPECT_EQ((*device->minibatch())->states, (*host->minibatch())->states);
+}
+
+TEST_F(DeviceUpdaterTest, WideAndNarrowNetworksComputeAlike) {
+  for (const uint32_t width : {16u, 320u, 512u, 1024u}) {
+    Case c = DefaultCase();
+    c.trainer.architecture.hidden1 = width;
+    c.trainer.architecture.hidden2 = width;
+    c.trainer.architecture.value_hidden = std::min(512u, width);
+    c.trainer.architecture.advantage_hidden = std::min(512u, width);
+    c.trainer.batch_size = 64;
+    const std::vector<float> features = Features(c.trainer);
+    auto host = Host(c, features), device = Device(c, features);
+    const std::vector<ReplayRow> rows = Rows(c.trainer, 5'000, 1);
+    ASSERT_TRUE(host->Insert(rows).ok());
+    ASSERT_TRUE(device->Insert(rows).ok());
+    ExpectSameUpdates(c, *host, *device, 2, 2e-3, 0.05);
+  }
+}
+
+}  // namespace
+}  // namespace vixen::learner
