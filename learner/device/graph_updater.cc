@@ -190,11 +190,11 @@ absl::StatusOr<UpdatesMade> GraphUpdater::Made(uint64_t asked) {
   const auto rows = static_cast<double>(settings_.batch);
   for (uint64_t i = 0; i < asked; ++i) {
     const DeviceStatistics& s = told_.statistics.data()[i];
-    statistics_[i] = {.loss = s.loss,
+    statistics_[i] = {.loss = WithoutSign(s.loss),
                       .mean_abs_td = s.mean_abs_td,
                       .mean_q = s.mean_q,
                       .max_q = s.max_q,
-                      .gradient_norm = s.gradient_norm,
+                      .gradient_norm = WithoutSign(s.gradient_norm),
                       .clipped_rows = s.clipped_rows};
     if (device_.average != nullptr && failed == 0) {
       statistics_[i].loss = averaged_[0];

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -13,6 +14,9 @@
 #include "learner/device/update_graph.h"
 
 namespace vixen::learner {
+
+// A NaN of a GPU may have a sign, which a message would show.
+inline double WithoutSign(double x) { return std::isnan(x) ? std::fabs(x) : x; }
 
 // What one launch tells the host.
 struct Told {

@@ -38,7 +38,8 @@ absl::Status GraphUpdater::AverageOverRanks() {
   if (figures[0] > 0) {
     return absl::DataLossError(absl::StrFormat(
         "%s loss at update %d is not finite; the last good weights stay",
-        finite ? "another rank's" : absl::StrCat("this rank's, ", own.loss, ":"), updates_ + 1));
+        finite ? "another rank's" : absl::StrCat("this rank's, ", WithoutSign(own.loss), ":"),
+        updates_ + 1));
   }
   averaged_ = {figures[1], figures[2], figures[3]};
   VIXEN_CUDA_RETURN_IF_ERROR(cudaMemcpyAsync(buffers.partial, exchanged.data(),

@@ -303,6 +303,7 @@ TEST_F(DeviceUpdaterTest, NotANumberStopsBeforeItIsApplied) {
   device->SpoilNextReward();
   const auto made = device->Update(16, 0);
   EXPECT_EQ(made.status().code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(std::string(made.status().message()), testing::HasSubstr("loss nan at update 5 "));
   EXPECT_EQ(Everything(*device), before);
   EXPECT_TRUE(std::isnan((*device->minibatch())->reward[0]));
 }
