@@ -65,7 +65,7 @@ void GoOn(const learner::LearnerCut& cut) {
     }
     learner::NStepBuilder builder({.n = 3, .bars = kBars});
     if (!builder.Restore(windows).ok()) continue;
-    std::vector<learner::ReplayRow> rows;
+    learner::RowList rows;
     builder.Flush(rows);
     Check(rows.size() == windows.rows.size());
   }
