@@ -5,18 +5,22 @@
 # Left out on purpose: torch/include/{google,fmt}, which would hide Debian's headers of other versions,
 # and the wheel's own libgomp, so that one OpenMP runtime serves the process.
 # --python: also the wheel's Python part, into FOLDER/python (92 MB), for the test of the PyTorch example. It uses
-# the libraries of the C++ part and works on the CPU only: torch_without_cuda.py says how.
+# the libraries of the C++ part and works on the CPU only: torch_without_cuda.py says how. It is left out beside a
+# complete C++ part that is not to be written to, another user's perhaps: the test skips itself then.
 source "$(dirname "$0")/common.sh"
 python=no
 [ "${1:-}" = --python ] && { python=yes; shift; }
 prefix="${1:-$VIXEN_LIBTORCH_ROOT}"
-if [ -f "$prefix/complete" ]; then
-  [ $python = no ] || [ -f "$prefix/python/complete" ] && exit 0
-fi
-
 # The C++ part is the same in the wheels of every Python; the Python part needs this one's.
 tag=cp312
-[ $python = no ] || tag=$(python3 -c 'import sys; print("cp%d%d" % sys.version_info[:2])')
+[ $python = no ] || tag=$(python_tag)
+if [ -f "$prefix/complete" ]; then
+  [ $python = no ] || [ -f "$prefix/python/complete-$tag" ] && exit 0
+  if [ ! -w "$prefix" ] || { [ -e "$prefix/python" ] && [ ! -w "$prefix/python" ]; }; then
+    say "The Python part of LibTorch is left out: $prefix cannot be written to"
+    exit 0
+  fi
+fi
 say "Fetching LibTorch 2.11.0 into $prefix"
 work=$(mktemp -d); trap 'rm -rf "$work"' EXIT
 python3 -m venv "$work/venv"  # Debian's own pip refuses: externally managed
@@ -50,5 +54,5 @@ if [ $python = yes ]; then
   ln -s ../../../torch/lib/libtorch_cpu.so ../../../torch/lib/libc10.so "$prefix/python/torch/lib/"
   ln -s ../nvidia "$prefix/python/nvidia"
   python3 "$VIXEN_ROOT/scripts/torch_without_cuda.py" "$prefix/python/torch/lib"
-  touch "$prefix/python/complete"
+  touch "$prefix/python/complete-$tag"
 fi

@@ -23,9 +23,14 @@ if [ ! -f "$environment/complete" ]; then
   python3 -m venv "$environment"
   # shellcheck disable=SC2086  # a list of packages
   "$environment/bin/pip" install -q --only-binary=:all: $wanted >&2
-  if [ $torch = yes ]; then
-    echo "$VIXEN_LIBTORCH_ROOT/python" > "$("$environment/bin/python3" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/torch.pth"
-  fi
   touch "$environment/complete"
+fi
+if [ $torch = yes ]; then  # on every call: the environment serves checkouts with LibTorch in other places
+  link=$("$environment/bin/python3" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/torch.pth
+  if [ -f "$VIXEN_LIBTORCH_ROOT/python/complete-$(python_tag)" ]; then
+    echo "$VIXEN_LIBTORCH_ROOT/python" > "$link"
+  else
+    rm -f "$link"
+  fi
 fi
 echo "$environment/bin/python3"
