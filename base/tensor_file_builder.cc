@@ -118,7 +118,8 @@ absl::Status TensorFileBuilder::StoreBytes(std::span<const std::byte> place,
     const ssize_t written =
         ::pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
     if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return ErrnoToStatus(errno, "cannot write", path_);
+    // A write of nothing leaves errno as some earlier call set it.
+    if (written <= 0) return ErrnoToStatus(written < 0 ? errno : EIO, "cannot write", path_);
     offset += static_cast<size_t>(written);
     bytes = bytes.subspan(static_cast<size_t>(written));
   }
