@@ -75,7 +75,8 @@ std::string ComplaintOfNumber(const std::string& text) {
 void RequirePlainNumbers(CLI::App& app) {
   for (CLI::Option* option : app.get_options()) {
     const std::string type = option->get_type_name();
-    if (type.rfind("UINT", 0) == 0) {
+    // No flag of a signed type has a negative value.
+    if (type.rfind("UINT", 0) == 0 || type.rfind("INT", 0) == 0) {
       option->transform(CLI::Validator(PlainWhole, ""));
     } else if (type.rfind("FLOAT", 0) == 0) {
       option->check(CLI::Validator(ComplaintOfNumber, ""));

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include "base/exit_code.h"
 
 namespace vixen::config {
@@ -45,6 +47,7 @@ class ParseArgumentsTest : public ::testing::Test {
     import->add_option("--out", out_, "file")->required();
     import->add_option("--max_gap", gap_, "bars");
     import->add_option("--share", share_, "of all");
+    import->add_option("--warm_up", warm_up_, "signed, optional");
     app_.add_subcommand("inspect", "shows a file");
   }
   std::string FaultOf(std::vector<std::string> arguments) {
@@ -65,6 +68,7 @@ class ParseArgumentsTest : public ::testing::Test {
   std::string out_;
   uint32_t gap_ = 0;
   double share_ = 0;
+  std::optional<int> warm_up_;
 };
 
 TEST_F(ParseArgumentsTest, FillsTheOptions) {
@@ -122,12 +126,16 @@ TEST_F(ParseArgumentsTest, TakesWholeNumbersInDigitsOnly) {
                             "18446744073709551616", "4294967296"}) {
     EXPECT_THAT(FaultOf({"import", "--out", "o", "--max_gap", wrong}), HasSubstr("--max_gap"))
         << wrong;
+    EXPECT_THAT(FaultOf({"import", "--out", "o", "--warm_up", wrong}), HasSubstr("--warm_up"))
+        << wrong;
   }
 }
 
 TEST_F(ParseArgumentsTest, ReadsALeadingZeroAsDecimal) {
   TextOf({"import", "--out", "o", "--max_gap", "010"});
   EXPECT_EQ(gap_, 10u);
+  TextOf({"import", "--out", "o", "--warm_up", "0100"});
+  EXPECT_EQ(warm_up_, 100);
 }
 
 TEST_F(ParseArgumentsTest, TakesFiniteDecimalNumbersOnly) {
