@@ -23,10 +23,21 @@ while [ $# -gt 0 ]; do
   esac
 done
 faults=(nstep_uncut frozen_target stale_bootstrap wrong_action no_bootstrap lookahead blind_portfolio late_reward ascent)
+# What was started ends with this script, however that ends.
+end_jobs() {
+  local pids; pids=$(jobs -rp)
+  # shellcheck disable=SC2086  # a list of process ids
+  [ -z "$pids" ] || kill -TERM $pids 2>/dev/null || true
+  wait
+}
+# The signals have traps of their own so that `wait` returns at once.
+trap 'exit 129' HUP; trap 'exit 130' INT; trap 'exit 143' TERM
+trap end_jobs EXIT
 if [ "$plant" = all ]; then
   for fault in "${faults[@]}"; do
     "$0" --plant "$fault" --beds "${beds:-b2}" --seeds "$seeds" --preset "$preset" --alpha "$alpha" \
-      --learner "$learner" --network "$network" --jobs "$jobs" --out "$out"
+      --learner "$learner" --network "$network" --jobs "$jobs" --out "$out" &
+    wait $!
   done
   exit
 fi
@@ -82,13 +93,19 @@ for i in "${!bed_list[@]}"; do
 done
 for bed in "${bed_list[@]}"; do bars_of "$bed" >/dev/null; done
 
-actor=''
+actor='' learner_pid=''
 stop_actor() {
   [ -n "$actor" ] || return 0
   local pid=$actor; actor=''
   kill -TERM "$pid" 2>/dev/null && wait "$pid"
 }
-trap 'stop_actor || true' EXIT
+stop_training() {
+  if [ -n "$learner_pid" ]; then
+    kill -TERM "$learner_pid" 2>/dev/null || true
+    wait "$learner_pid" || true
+  fi
+  stop_actor || true
+}
 
 # train BED SEED TRANSITIONS FOLDER: leaves FOLDER/weights.safetensors.
 train() {
@@ -115,8 +132,10 @@ train() {
     --target_sync polyak --polyak_tau 0.005 --huber_delta 1 --max_gradient_norm 10 \
     --capacity 200000 --alpha "$alpha" --min_size 1000 \
     --epsilon_start 1 --epsilon_end 0.05 --epsilon_transitions $((transitions / 5)) \
-    ${given[@]+"${given[@]}"} "${fault[@]}" >"$folder/learner.log" 2>&1 ||
-    { tail -n 5 "$folder/learner.log" >&2; die "the learner failed on $bed, seed $seed; see $folder/learner.log"; }
+    ${given[@]+"${given[@]}"} "${fault[@]}" >"$folder/learner.log" 2>&1 &
+  learner_pid=$!
+  wait "$learner_pid" || { learner_pid=''; tail -n 5 "$folder/learner.log" >&2; die "the learner failed on $bed, seed $seed; see $folder/learner.log"; }
+  learner_pid=''
   stop_actor || die "the actor did not stop cleanly; see $folder/actor.log"
 }
 
@@ -131,7 +150,8 @@ holds() { awk "BEGIN { exit !($1) }"; }
 # run_seed BED SEED: trains and scores in FOLDER, and leaves the seconds of the training there.
 run_seed() {
   local bed=$1 seed=$2 folder transitions started market
-  trap 'stop_actor || true' EXIT
+  trap 'exit 143' TERM
+  trap stop_training EXIT
   folder="$out/${plant:-healthy}/$bed-$seed"
   read -r transitions _ < <(bars_of "$bed")
   started=$SECONDS
