@@ -71,18 +71,32 @@ std::vector<double> DrawdownOf(double initial, const std::vector<double>& equity
   return drawdown;
 }
 
-// Adds the indices of the least and the largest finite value in [begin, end).
-void KeepExtremes(const std::vector<double>& values, size_t begin, size_t end,
-                  std::vector<uint64_t>& kept) {
+// Step of the running peak at each step, the last one where the peak was met again; none before the
+// equity first reached its initial value.
+std::vector<std::optional<uint64_t>> PeaksOf(const std::vector<double>& drawdown) {
+  std::vector<std::optional<uint64_t>> peaks;
+  peaks.reserve(drawdown.size());
+  std::optional<uint64_t> last;
+  for (size_t i = 0; i < drawdown.size(); ++i) {
+    if (drawdown[i] == 0) last = i;
+    peaks.push_back(last);
+  }
+  return peaks;
+}
+
+// Adds the indices of the least and the largest finite value in [begin, end); returns the former.
+std::optional<size_t> KeepExtremes(const std::vector<double>& values, size_t begin, size_t end,
+                                   std::vector<uint64_t>& kept) {
   std::optional<size_t> least, most;
   for (size_t i = begin; i < end && i < values.size(); ++i) {
     if (!std::isfinite(values[i])) continue;
     if (!least || values[i] < values[*least]) least = i;
     if (!most || values[i] > values[*most]) most = i;
   }
-  if (!least) return;
+  if (!least) return std::nullopt;
   kept.push_back(*least);
   kept.push_back(*most);
+  return least;
 }
 
 template <typename T>
@@ -100,14 +114,22 @@ std::vector<uint64_t> KeptSteps(const Evaluation& evaluation) {
   const double initial = evaluation.initial_capital;
   const std::vector<double> drawdown = DrawdownOf(initial, series.equity),
                             hold_drawdown = DrawdownOf(initial, series.buy_and_hold);
+  const auto peaks = PeaksOf(drawdown), hold_peaks = PeaksOf(hold_drawdown);
   std::vector<uint64_t> kept = {0, n - 1};
   for (size_t stretch = 0; stretch < kStretches; ++stretch) {
     const size_t begin = stretch * n / kStretches, end = (stretch + 1) * n / kStretches;
     for (const auto* values :
-         {&series.close, &series.equity, &series.buy_and_hold, &series.moving_average, &drawdown,
-          &hold_drawdown, &evaluation.rolling.policy, &evaluation.rolling.buy_and_hold}) {
+         {&series.close, &series.equity, &series.buy_and_hold, &series.moving_average,
+          &evaluation.rolling.policy, &evaluation.rolling.buy_and_hold}) {
       KeepExtremes(*values, begin, end, kept);
     }
+    // With the peak that it is measured from: charts compute the drawdown from the kept equity.
+    const auto keep_drawdown = [&](const auto& values, const auto& peak_of) {
+      const std::optional<size_t> least = KeepExtremes(values, begin, end, kept);
+      if (least && peak_of[*least]) kept.push_back(*peak_of[*least]);
+    };
+    keep_drawdown(drawdown, peaks);
+    keep_drawdown(hold_drawdown, hold_peaks);
   }
   for (const uint64_t step : evaluation.random_timing.band.step) kept.push_back(step);
   std::sort(kept.begin(), kept.end());

@@ -24,9 +24,10 @@ Bins BinsOf(std::vector<double> values);
 void DescribeCurves(Evaluation& evaluation);
 
 // Keeps of a longer series about 2,000 stretches of equally many steps: of each the steps with the
-// least and the largest value of every curve, rolling ratio and drawdown; and the steps of the
-// random band, the first and the last. `exposure` becomes the mean of the step's stretch. Of more
-// trades the last kMostKeptTrades stay. Metrics and bins are not touched.
+// least and the largest value of every curve, rolling ratio and drawdown, and the peak that the
+// least drawdown is measured from; and the steps of the random band, the first and the last.
+// `exposure` becomes the mean of the step's stretch. Of more trades the last kMostKeptTrades stay.
+// Metrics and bins are not touched.
 void Compact(Evaluation& evaluation);
 
 // The series of an evaluation that is not compacted as a tensor file: `time` I64 [n]; `close`,

@@ -84,6 +84,27 @@ TEST(Compact, KeepsTheExtremesOfEveryCurveAndTheDeepestDrawdown) {
   }
 }
 
+// The peak stands in the stretch of the trough and of a higher maximum: no extreme of a curve.
+TEST(Compact, KeepsThePeakOfADrawdownBesideAHigherMaximumInItsStretch) {
+  Evaluation whole = Long();
+  whole.initial_capital = 100;
+  for (auto* curve : {&whole.series.equity, &whole.series.buy_and_hold}) curve->assign(kSteps, 100);
+  DescribeCurves(whole);
+  const auto deepest_of_kept = [](Evaluation kept) {
+    Compact(kept);
+    return std::pair(Deepest(100, kept.series.equity), Deepest(100, kept.series.buy_and_hold));
+  };
+  const auto fall = [](std::vector<double>& curve, size_t begin) {
+    curve[begin] = 130, curve[begin + 1] = 95, curve[begin + 2] = 140;
+    std::fill(curve.begin() + static_cast<ptrdiff_t>(begin) + 3, curve.end(), 140);
+  };
+  fall(whole.series.equity, 30'005);
+  fall(whole.series.buy_and_hold, 10'010);
+  const auto [policy, hold] = deepest_of_kept(whole);
+  EXPECT_EQ(policy, 95. / 130 - 1);
+  EXPECT_EQ(hold, 95. / 130 - 1);
+}
+
 TEST(Compact, ExposureIsTheMeanOfAStretch) {
   Evaluation kept = Long();
   Compact(kept);
