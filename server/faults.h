@@ -19,7 +19,7 @@ struct Faults {
   std::optional<uint64_t> lost_device;          // the n-th launch loses the device, as CUDA would
   std::optional<std::chrono::duration<double>> gpu_lost;  // NVML says so after so long
   bool forget_finish = false;                             // Collect streams never end their call
-  bool miscount = false;  // every sheet says one acknowledged batch too few
+  bool miscount = false;  // every sheet says one acknowledged or durable batch too few
 
   // Usage errors name the fault, and allow_faults where it is missing.
   static absl::StatusOr<Faults> Parse(const v1::FaultSettings& settings);

@@ -294,7 +294,11 @@ std::vector<Sheet> Delivery::Sheets() const {
   if (!forgotten_.group.empty()) sheets.push_back(forgotten_);
   if (options_.miscount) {
     for (Sheet& sheet : sheets) {
-      if (sheet.acknowledged.batches > 0) --sheet.acknowledged.batches;
+      if (sheet.acknowledged.batches > 0) {
+        --sheet.acknowledged.batches;
+      } else if (sheet.durable.batches > 0) {
+        --sheet.durable.batches;
+      }
     }
   }
   return sheets;

@@ -22,7 +22,8 @@ struct DeliveryOptions {
   uint32_t retain_batches = 8;
   int64_t max_credit = 64;
   uint32_t max_groups = 64;
-  bool miscount = false;  // a fault for tests: sheets say one acknowledged batch too few
+  // A fault for tests: sheets say one acknowledged or durable batch too few.
+  bool miscount = false;
 };
 
 struct ConsumerOptions {

@@ -347,6 +347,22 @@ TEST_F(DeliveryTest, RangesThatOverlapOrHoldWhatWasNeverSentChangeNothing) {
   EXPECT_EQ(Books().durable, (Tally{1, 10}));
 }
 
+TEST(Delivery, TheFaultMiscountShowsWhereEveryBatchIsDurableToo) {
+  Delivery delivery{{.run_id = kRun, .miscount = true}, nullptr};
+  const auto opened = delivery.Open({.group = "g", .consumer = "a", .wake = [] {}});
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  ASSERT_TRUE(delivery.AddCredit(opened->id, 1).ok());
+  const auto ticket = delivery.Reserve();
+  ASSERT_TRUE(ticket.has_value());
+  delivery.Publish(*ticket, MakeFinishedBatch(0, 10));
+  ASSERT_TRUE(delivery.Take(opened->id).has_value());
+  ASSERT_TRUE(delivery.Acknowledge(opened->id, kRun, 0).ok());
+  EXPECT_EQ(delivery.Sheets().front().acknowledged, (Tally{0, 10}));
+  ASSERT_TRUE(delivery.MarkDurable(opened->id, kRun, {{0, 0}}).ok());
+  EXPECT_EQ(delivery.Sheets().front().acknowledged, (Tally{0, 0}));
+  EXPECT_EQ(delivery.Sheets().front().durable, (Tally{0, 10}));
+}
+
 TEST_F(DeliveryTest, TheLedgerStaysSmallHoweverManyBatchesPass) {
   SequenceLedger ledger(0);
   for (uint64_t i = 0; i < 100'000; ++i) {
