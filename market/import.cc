@@ -43,10 +43,11 @@ absl::Status CheckOptions(const ImportOptions& options) {
   if (options.max_gap_ns && *options.max_gap_ns <= 0) {
     return base::UsageError("--max_gap must be longer than 0");
   }
-  if (options.split && !options.split->time_ns &&
-      !(options.split->share > 0 && options.split->share < 1)) {
-    return base::UsageError(
-        absl::StrCat("--split ", options.split->share, " is no share between 0 and 1"));
+  for (const std::optional<SplitPoint>& point : {options.split, options.split_end}) {
+    if (point && !point->time_ns && !(point->share > 0 && point->share < 1)) {
+      return base::UsageError(
+          absl::StrCat("--split ", point->share, " is no share between 0 and 1"));
+    }
   }
   return absl::OkStatus();
 }
@@ -66,6 +67,10 @@ void DescribeBars(const Bars& bars, const ImportOptions& options, ImportReport& 
   }
 }
 
+int64_t TimeOf(const SplitPoint& point, std::span<const int64_t> timestamp) {
+  return point.time_ns ? *point.time_ns : SplitTimeOfShare(timestamp, point.share);
+}
+
 // The bars that become rows, in the order of the rows.
 absl::StatusOr<std::vector<RowRange>> RangesOf(const Bars& bars, const ImportOptions& options,
                                                ImportReport& report) {
@@ -80,17 +85,28 @@ absl::StatusOr<std::vector<RowRange>> RangesOf(const Bars& bars, const ImportOpt
     timestamp.insert(timestamp.end(), bars.timestamp.begin() + static_cast<ptrdiff_t>(range.begin),
                      bars.timestamp.begin() + static_cast<ptrdiff_t>(range.end));
   }
-  const int64_t time = options.split->time_ns ? *options.split->time_ns
-                                              : SplitTimeOfShare(timestamp, options.split->share);
-  SplitRanges split = SplitByTime(bars.timestamp, ranges, time, options.embargo);
+  const int64_t time = TimeOf(*options.split, timestamp);
+  if (options.split_end) report.split_end = TimeOf(*options.split_end, timestamp);
+  if (report.split_end && *report.split_end <= time) {
+    return base::UsageError(absl::StrCat("--split from ", FormatUtc(time), " to ",
+                                         FormatUtc(*report.split_end), " holds no time"));
+  }
+  SplitRanges split = report.split_end ? SplitAround(bars.timestamp, ranges, time,
+                                                     *report.split_end, options.embargo)
+                                       : SplitByTime(bars.timestamp, ranges, time, options.embargo);
   uint64_t rows = 0;
   for (const RowRange& range : split.ranges) rows += range.rows();
   if (split.train_rows == 0 || split.train_rows == rows) {
+    const bool no_training = split.train_rows == 0;
+    const std::string where = report.split_end ? (no_training ? "outside it" : "inside it")
+                              : no_training    ? "before it"
+                                               : "after it and the embargo";
     return base::UsageError(
-        absl::StrCat("--split at ", FormatUtc(time), " leaves no two rows of a segment ",
-                     split.train_rows == 0 ? "before it" : "after it and the embargo",
-                     "; the rows run from ", FormatUtc(*std::ranges::min_element(timestamp)),
-                     " to ", FormatUtc(*std::ranges::max_element(timestamp))));
+        absl::StrCat(report.split_end ? "--split from " : "--split at ", FormatUtc(time),
+                     report.split_end ? absl::StrCat(" to ", FormatUtc(*report.split_end)) : "",
+                     " leaves no two rows of a segment ", where, "; the rows run from ",
+                     FormatUtc(*std::ranges::min_element(timestamp)), " to ",
+                     FormatUtc(*std::ranges::max_element(timestamp))));
   }
   report.split_time = time;
   report.train_rows = split.train_rows;
@@ -179,6 +195,7 @@ std::map<std::string, std::string> MetadataOf(Bars& bars, const ImportOptions& o
   if (report.max_gap_ns) metadata["max_gap_ns"] = absl::StrCat(*report.max_gap_ns);
   if (report.split_time) {
     metadata["split_time"] = FormatUtc(*report.split_time);
+    if (report.split_end) metadata["split_end"] = FormatUtc(*report.split_end);
     metadata["embargo"] = absl::StrCat(options.embargo);
   }
   return metadata;

@@ -40,7 +40,10 @@ struct ImportOptions {
   std::optional<OwnFeatures> own_features;  // instead of the 51
   int threads = 1;
   std::optional<SplitPoint> split;
-  uint64_t embargo = 0;  // rows left out after each cut of the split
+  // With it, rows from `split` to here are the later side: a test block, with training rows before
+  // and after it.
+  std::optional<SplitPoint> split_end;
+  uint64_t embargo = 0;  // rows left out after each cut, around the block on its training side
   // The scaler: fitted on rows `fit` (default: the split's earlier side, else the first 80 %),
   // taken from another dataset, or none.
   std::optional<BarRange> fit;
@@ -61,7 +64,7 @@ struct ImportReport {
   uint64_t rows = 0;
   uint64_t segments = 0;  // of the rows
   std::optional<uint64_t> train_rows;
-  std::optional<int64_t> split_time;
+  std::optional<int64_t> split_time, split_end;
   uint64_t embargoed = 0;
   uint64_t short_parts = 0;
   int64_t first_time = 0, last_time = 0;  // of the rows, ns UTC

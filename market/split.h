@@ -24,7 +24,7 @@ struct RowRange {
 struct SplitRanges {
   std::vector<RowRange> ranges;
   uint64_t train_rows = 0;   // rows of the earlier side
-  uint64_t embargoed = 0;    // left out after a cut
+  uint64_t embargoed = 0;    // left out beside a cut
   uint64_t short_parts = 0;  // parts with fewer than 2 rows: left out
 };
 
@@ -33,5 +33,13 @@ struct SplitRanges {
 // remains.
 SplitRanges SplitByTime(std::span<const int64_t> timestamp, std::span<const RowRange> ranges,
                         int64_t split_ns, uint64_t embargo);
+
+// A test block [begin_ns, end_ns) inside the data: first, of each range, the parts before and after
+// the block, then, of each range, the block; train_rows are those outside. `embargo`: rows left out
+// of the parts at either side of the block, so that no label of a row before it reaches into it and
+// none of its own into what comes after (López de Prado, Advances in Financial Machine Learning,
+// 7.4: purging and embargo).
+SplitRanges SplitAround(std::span<const int64_t> timestamp, std::span<const RowRange> ranges,
+                        int64_t begin_ns, int64_t end_ns, uint64_t embargo);
 
 }  // namespace vixen::market

@@ -70,6 +70,42 @@ TEST(Split, AnEmbargoLongerThanThePartTakesAllOfIt) {
   EXPECT_EQ(split.embargoed, 3u);
 }
 
+std::vector<RowRange> Ranges(std::initializer_list<RowRange> ranges) { return ranges; }
+
+MATCHER_P2(IsRange, begin, end, "") { return arg.begin == begin && arg.end == end; }
+
+TEST(SplitAround, LeavesOutWhatTheLabelsOfEitherSideReach) {
+  // Labels of three rows; the block is rows 5 to 7.
+  const std::vector<int64_t> time = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+  const SplitRanges split = SplitAround(time, Ranges({{0, 12}}), 5, 8, 2);
+  EXPECT_THAT(split.ranges, ElementsAre(IsRange(0u, 3u), IsRange(10u, 12u), IsRange(5u, 8u)));
+  EXPECT_EQ(split.train_rows, 5u);
+  EXPECT_EQ(split.embargoed, 4u);
+}
+
+TEST(SplitAround, CutsEveryInstrumentByTime) {
+  const std::vector<int64_t> time = {1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 8, 9};
+  const SplitRanges split = SplitAround(time, Ranges({{0, 6}, {6, 10}, {10, 12}}), 3, 5, 0);
+  EXPECT_THAT(split.ranges, ElementsAre(IsRange(0u, 2u), IsRange(4u, 6u), IsRange(6u, 8u),
+                                        IsRange(10u, 12u), IsRange(2u, 4u), IsRange(8u, 10u)));
+  EXPECT_EQ(split.train_rows, 8u);
+}
+
+TEST(SplitAround, AnEmbargoLongerThanASideTakesAllOfIt) {
+  const std::vector<int64_t> time = {1, 2, 3, 4, 5, 6};
+  const SplitRanges split = SplitAround(time, Ranges({{0, 6}}), 3, 5, 9);
+  EXPECT_THAT(split.ranges, ElementsAre(IsRange(2u, 4u)));
+  EXPECT_EQ(split.train_rows, 0u);
+  EXPECT_EQ(split.embargoed, 4u);
+}
+
+TEST(SplitAround, ABlockInAGapOfTimeLeavesAllForTraining) {
+  const std::vector<int64_t> time = {1, 2, 8, 9};
+  const SplitRanges split = SplitAround(time, Ranges({{0, 4}}), 3, 7, 1);
+  EXPECT_THAT(split.ranges, ElementsAre(IsRange(0u, 4u)));
+  EXPECT_EQ(split.train_rows, 4u);
+}
+
 TEST(Split, AShareStandsForTheTimeBeforeWhichSoManyRowsLie) {
   const std::vector<int64_t> time = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
   EXPECT_EQ(SplitTimeOfShare(time, 0.8), 9);

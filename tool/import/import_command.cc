@@ -82,7 +82,11 @@ absl::Status FillImportOptions(ImportFlags& flags) {
                                                : market::Gaps::kSegment;
   }
   if (!flags.split.empty()) {
-    VIXEN_ASSIGN_OR_RETURN(flags.import.split, ParseSplit(flags.split));
+    const size_t dots = flags.split.find("..");
+    VIXEN_ASSIGN_OR_RETURN(flags.import.split, ParseSplit(flags.split.substr(0, dots)));
+    if (dots != std::string::npos) {
+      VIXEN_ASSIGN_OR_RETURN(flags.import.split_end, ParseSplit(flags.split.substr(dots + 2)));
+    }
   }
   if (!flags.fit.empty()) {
     VIXEN_ASSIGN_OR_RETURN(flags.import.fit, ParseRange("--fit", flags.fit));
@@ -231,9 +235,10 @@ void AddDatasetFlags(CLI::App& command, ImportFlags& flags) {
                   "as if there were none")
       ->check(CLI::IsMember({"error", "segment", "drop"}));
   command.add_option("--split", flags.split,
-                     "earlier and later side by time: a share (0.8), a date or a time with zone");
+                     "earlier and later side by time: a share (0.8), a date or a time with zone; "
+                     "A..B: a test block, with training rows before and after it");
   command.add_option("--embargo", flags.import.embargo,
-                     "bars left out after each cut of the split");
+                     "bars left out after each cut of the split; of a block, at either side of it");
   command.add_option("--features_from", flags.features_from,
                      "features of your own instead of the 51: .npy or .npz, a row a bar");
   command.add_option("--feature_names", flags.feature_names, "names of a 2-D array's columns")

@@ -114,10 +114,14 @@ std::string ImportText(const market::ImportReport& report, const std::string& ou
   line("rows", absl::StrCat(report.rows, " in ", report.segments, " segments"));
   line("span", absl::StrCat(FormatUtc(report.first_time), " to ", FormatUtc(report.last_time)));
   if (report.train_rows) {
-    line("split", absl::StrCat("at ", FormatUtc(*report.split_time), ": ", *report.train_rows,
-                               " rows earlier, ", report.rows - *report.train_rows, " later, ",
-                               report.embargoed, " embargoed, ", report.short_parts,
-                               " parts of one row left out"));
+    const bool block = report.split_end.has_value();
+    line("split",
+         absl::StrCat(block ? "block from " : "at ", FormatUtc(*report.split_time),
+                      block ? absl::StrCat(" to ", FormatUtc(*report.split_end)) : "", ": ",
+                      *report.train_rows, block ? " rows outside, " : " rows earlier, ",
+                      report.rows - *report.train_rows, block ? " inside, " : " later, ",
+                      report.embargoed, " embargoed, ", report.short_parts,
+                      " parts of one row left out"));
   }
   line("scaler", report.scaler);
   if (report.scaler != "raw") line("clipped most", Clipped(report));
@@ -152,10 +156,12 @@ std::string ImportJson(const market::ImportReport& report, const std::string& ou
                          {"fingerprint", report.fingerprint},
                          {"train_rows", nullptr},
                          {"split_time", nullptr},
+                         {"split_end", nullptr},
                          {"embargoed", report.embargoed},
                          {"short_parts", report.short_parts}};
   if (report.train_rows) json["train_rows"] = *report.train_rows;
   if (report.split_time) json["split_time"] = FormatUtc(*report.split_time);
+  if (report.split_end) json["split_end"] = FormatUtc(*report.split_end);
   json["short_segments"] = nlohmann::json::array();
   for (const auto& segment : report.short_segments) {
     json["short_segments"].push_back(

@@ -101,6 +101,40 @@ TEST_F(ImportCommand, PrintsTheReportAsOneJsonObject) {
   EXPECT_EQ(report["fingerprint"], base::ToHex(market::Dataset::Load(out_).value()->fingerprint()));
 }
 
+TEST_F(ImportCommand, PutsATestBlockBehindTheRowsAroundIt) {
+  WriteBars("bars.csv", 400);
+  std::string printed;
+  ASSERT_EQ(RunCommand({in_, "--out", out_, "--split", "0.4..0.6", "--embargo", "10", "--json"},
+                       &printed),
+            absl::OkStatus());
+  const nlohmann::json report = nlohmann::json::parse(printed);
+  EXPECT_EQ(report["rows"], 130);
+  EXPECT_EQ(report["train_rows"], 100);
+  EXPECT_EQ(report["embargoed"], 20);
+  EXPECT_EQ(report["segments"], 3);
+  EXPECT_EQ(report["scaler"], "rows 0:100");
+  const auto dataset = market::Dataset::Load(out_).value();
+  const auto time = dataset->timestamp();
+  EXPECT_EQ(dataset->metadata().at("split_time"), report["split_time"]);
+  EXPECT_EQ(dataset->metadata().at("split_end"), report["split_end"]);
+  EXPECT_LT(time[49], time[100]);
+  EXPECT_LT(time[129], time[50]);
+}
+
+TEST_F(ImportCommand, RefusesABlockThatHoldsNothing) {
+  WriteBars("bars.csv", 400);
+  for (const auto& [block, text] :
+       {std::pair("0.6..0.4", "holds no time"), std::pair("0.5..0.5", "holds no time"),
+        std::pair("0.5..", "--split"), std::pair("..0.5", "--split"),
+        std::pair("0.5..1.5", "a share between 0 and 1"),
+        std::pair("1990-01-01..1991-01-01", "leaves no two rows of a segment inside it"),
+        std::pair("1990-01-01..2100-01-01", "leaves no two rows of a segment outside it")}) {
+    const absl::Status status = RunCommand({in_, "--out", out_, "--split", block});
+    EXPECT_TRUE(base::IsUsageError(status)) << block << ": " << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(text)) << block;
+  }
+}
+
 TEST_F(ImportCommand, TheSameInputGivesTheSameBytes) {
   WriteBars("bars.csv", 400);
   ASSERT_EQ(RunCommand({in_, "--out", out_}), absl::OkStatus());
