@@ -13,6 +13,7 @@
 #include "base/exit_code.h"
 #include "learner/client/dataset_fetch.h"
 #include "learner/replay/replay.h"
+#include "learner/replay/row.h"
 
 namespace vixen::learner {
 namespace {
@@ -85,8 +86,13 @@ absl::Status CheckMemory(const v1::LearnerConfig& config, bool replay_on_host, u
   const auto replay = [&](uint64_t capacity) {
     return replay_on_host ? Replay::BytesOf(capacity) : uint64_t{0};
   };
+  // From a GPU the rows come over in one piece beside the cut.
+  const auto cut = [&](uint64_t capacity) {
+    return Replay::CutBytesOf(capacity) +
+           (replay_on_host ? 0 : capacity * (sizeof(ReplayRow) + sizeof(float)));
+  };
   const auto needed = [&](uint64_t capacity) {
-    return replay(capacity) + (MakesCheckpoints(config) ? Replay::CutBytesOf(capacity) : 0);
+    return replay(capacity) + (MakesCheckpoints(config) ? cut(capacity) : 0);
   };
   const uint64_t capacity = config.replay().capacity();
   if (needed(capacity) + kOwnBytes <= limit) return absl::OkStatus();
@@ -97,9 +103,8 @@ absl::Status CheckMemory(const v1::LearnerConfig& config, bool replay_on_host, u
   const auto mib = [](uint64_t bytes) { return bytes >> 20; };
   return base::UsageError(absl::StrCat(
       "capacity is ", capacity, ": ", mib(replay(capacity)), " MiB of replay",
-      MakesCheckpoints(config)
-          ? absl::StrCat(" + ", mib(Replay::CutBytesOf(capacity)), " MiB for checkpoints")
-          : "",
+      MakesCheckpoints(config) ? absl::StrCat(" + ", mib(cut(capacity)), " MiB for checkpoints")
+                               : "",
       " + ", mib(kOwnBytes), " MiB for the rest are more than the ", mib(limit),
       " MiB that the cgroup or the machine allows; ",
       most > 0 ? absl::StrCat("set capacity to at most ", most, " or raise the limit")

@@ -106,7 +106,7 @@ absl::Status RunOffline(const v1::LearnerConfig& config, const Devices& devices,
         config.dataset(), " has fingerprint ", base::ToHex(own), ", the batches were made on ",
         absl::BytesToHexString(info.dataset().fingerprint())));
   }
-  VIXEN_ASSIGN_OR_RETURN(Plan plan, MakePlan(config, info));
+  VIXEN_ASSIGN_OR_RETURN(Plan plan, MakePlan(config, info, !devices.gpu.has_value()));
   if (ranks != nullptr) {
     plan.rank = ranks->rank();
     stored.KeepShare(static_cast<size_t>(ranks->rank()), ranks->size());
@@ -125,7 +125,7 @@ absl::Status RunOnline(const v1::LearnerConfig& config, const Devices& devices, 
   metrics.health().Enter("waiting for an actor");
   absl::StatusOr<FirstActor> first = WaitForActor(config, stop);
   if (!first.ok()) return stop.stopped() ? absl::OkStatus() : first.status();
-  VIXEN_ASSIGN_OR_RETURN(Plan plan, MakePlan(config, first->info));
+  VIXEN_ASSIGN_OR_RETURN(Plan plan, MakePlan(config, first->info, !devices.gpu.has_value()));
   if (ranks != nullptr) plan.rank = ranks->rank();
   spdlog::info("policy {}: network {}, {} of {} actions, device {}, {} threads", config.policy(),
                plan.architecture.Describe(), plan.actions().size(), kernels::kActions,

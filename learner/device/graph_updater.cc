@@ -125,6 +125,7 @@ absl::StatusOr<double> GraphUpdater::LeastShare() {
 
 absl::Status GraphUpdater::SetControl(double least_share) {
   *told_.control.data() = {.updates = updates_,
+                           .steps = steps_,
                            .sampler = sampler_,
                            .inserted = replay_.inserted(),
                            .size = replay_.size(),
@@ -182,6 +183,7 @@ absl::StatusOr<UpdatesMade> GraphUpdater::Made(uint64_t asked) {
   const uint32_t failed = told_.control.data()->failed;
   const uint64_t whole = failed == 0 ? asked : failed - 1;
   updates_ += whole;
+  steps_ += whole;
   sampler_ += (failed == 0 ? asked : failed) * settings_.batch * kGamma;
   last_index_ = failed == 0 ? asked - 1 : failed - 1;
 

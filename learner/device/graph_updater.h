@@ -50,6 +50,7 @@ class GraphUpdater : public Updater {
     return Replay::BetaAt(replay_.options(), updates);
   }
   const PriorityRejects& rejects() const override { return rejects_; }
+  uint64_t updates() const override { return updates_; }
 
   uint64_t updates_at_once() const override {
     return device_.average == nullptr ? device_.updates_a_graph : 1;
@@ -102,7 +103,7 @@ class GraphUpdater : public Updater {
   kernels::DeviceBuffer<ReplayRow> last_rows_;  // [B], for GatherLast
   Told told_;
 
-  uint64_t updates_ = 0;
+  uint64_t updates_ = 0, steps_ = 0;  // steps_: of Adam
   uint64_t sampler_ = 0;
   uint64_t last_index_ = 0;  // in its launch, of the last update that was begun
   bool spoil_ = false;

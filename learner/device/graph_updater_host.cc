@@ -106,7 +106,7 @@ absl::StatusOr<TrainerCut> GraphUpdater::SaveTrainer() const {
   };
   VIXEN_ASSIGN_OR_RETURN(cut.optimizer.first, moment(buffers.first));
   VIXEN_ASSIGN_OR_RETURN(cut.optimizer.second, moment(buffers.second));
-  cut.optimizer.steps = static_cast<float>(updates_);
+  cut.optimizer.steps = static_cast<float>(steps_);
   cut.updates = updates_;
   return cut;
 }
@@ -129,6 +129,7 @@ absl::Status GraphUpdater::RestoreTrainer(const TrainerCut& cut) {
   VIXEN_CUDA_RETURN_IF_ERROR(LaunchImages(network_, shape_, buffers, stream_.get()));
   VIXEN_CUDA_RETURN_IF_ERROR(cudaStreamSynchronize(stream_.get()));
   updates_ = cut.updates;
+  steps_ = static_cast<uint64_t>(cut.optimizer.steps);
   return absl::OkStatus();
 }
 

@@ -77,7 +77,7 @@ __device__ __forceinline__ void Decide(const UpdateSettings& settings, const Upd
   if (lane == 0) totals[warp] = total;
   UpdateControl& control = *buffers.control;
   if (threadIdx.x == 32) {
-    const auto steps = static_cast<double>(control.updates + index + 1);
+    const auto steps = static_cast<double>(control.steps + index + 1);
     buffers.step->size = static_cast<float>(settings.learning_rate / (1.0 - pow(kBeta1, steps)));
     buffers.step->root_correction = static_cast<float>(sqrt(1.0 - pow(kBeta2, steps)));
   }

@@ -18,6 +18,8 @@ absl::Status TrainerMemory::TakeBytes(void*& pointer, size_t bytes) {
   kernels::DeviceBuffer<std::byte> buffer;
   VIXEN_RETURN_IF_ERROR(buffer.Allocate(bytes));
   VIXEN_CUDA_RETURN_IF_ERROR(cudaMemset(buffer.data(), 0, bytes));
+  // It runs in the legacy stream, which those that use the memory do not wait for.
+  VIXEN_CUDA_RETURN_IF_ERROR(cudaStreamSynchronize(cudaStreamLegacy));
   pointer = buffer.data();
   bytes_ += bytes;
   buffers_.push_back(std::move(buffer));

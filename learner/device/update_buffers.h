@@ -13,6 +13,7 @@ namespace vixen::learner {
 // Set by the host before each graph launch.
 struct UpdateControl {
   uint64_t updates = 0;    // made before this launch
+  uint64_t steps = 0;      // Adam's, fewer than the updates where training went on from weights
   uint64_t sampler = 0;    // SplitMix64 state
   uint64_t inserted = 0;   // rows ever
   uint64_t size = 0;       // rows in the ring

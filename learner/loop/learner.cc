@@ -112,7 +112,7 @@ absl::StatusOr<std::unique_ptr<Learner>> Learner::Create(
   }
   VIXEN_RETURN_IF_ERROR(learner->Resume(devices));
   if (ranks != nullptr) {
-    VIXEN_RETURN_IF_ERROR(learner->CheckRanksAgree());
+    VIXEN_RETURN_IF_ERROR(learner->CheckRanksAgree(devices.gpu.has_value()));
     VIXEN_RETURN_IF_ERROR(learner->CopyModelFromLeader());
     ranks->Begin();
   }
@@ -194,6 +194,12 @@ absl::Status Learner::BuildTrainers(const Devices& devices,
   } else {
     VIXEN_ASSIGN_OR_RETURN(
         updater_, MakeHostUpdater(plan_.replay(), options, dataset_->features(), online, target));
+  }
+  if (updates_ > 0) {
+    // From weights alone: β and the target's period go on from their count, Adam begins anew.
+    VIXEN_ASSIGN_OR_RETURN(TrainerCut cut, updater_->SaveTrainer());
+    cut.updates = updates_;
+    VIXEN_RETURN_IF_ERROR(updater_->RestoreTrainer(cut));
   }
   rows_.emplace(updater_->row_memory());
   rows_->reserve(plan_.launch_rows + plan_.limiter().open_rows);
@@ -319,13 +325,25 @@ uint64_t Learner::UpdatesUntilNext() const {
   return most;
 }
 
+void Learner::CountUpdates(uint64_t updates) {
+  const uint64_t rows = updates * plan_.config.trainer().batch_size();
+  limiter_.Sampled(rows);
+  updates_ += updates;
+  unsaved_ = unsaved_ || updates > 0;
+  metrics_.updates.Increment(static_cast<double>(updates));
+  metrics_.samples.Increment(static_cast<double>(rows));
+}
+
 absl::Status Learner::UpdateSome() {
-  const uint64_t batch = plan_.config.trainer().batch_size();
   const Clock::time_point start = Clock::now();
   if (updates_ + 1 == plan_.config.testing().plant_nan_update()) updater_->SpoilNextReward();
   const uint64_t most = std::min(std::max<uint64_t>(UpdatesAllowed(), 1), UpdatesUntilNext());
+  const uint64_t before = updater_->updates();
   const absl::StatusOr<UpdatesMade> made = updater_->Update(most, joint_.least_share);
-  if (absl::IsDataLoss(made.status())) return KeepFailedBatch(made.status());
+  if (absl::IsDataLoss(made.status())) {
+    CountUpdates(updater_->updates() - before);  // those before the one that failed
+    return KeepFailedBatch(made.status());
+  }
   if (!made.ok()) return made.status();
   const uint64_t updates = made->statistics.size();
   const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
@@ -334,14 +352,10 @@ absl::Status Learner::UpdateSome() {
   for (uint64_t i = 0; i < updates; ++i) {
     metrics_.update_seconds.Observe(seconds / static_cast<double>(updates));
   }
-  limiter_.Sampled(updates * batch);
-  updates_ += updates;
-  unsaved_ = true;
+  CountUpdates(updates);
   NotStarved();  // also where each batch allows just one update, and the next waits again
   if (trace_.is_open()) VIXEN_RETURN_IF_ERROR(Trace(*made));
   Observe(*made);
-  metrics_.updates.Increment(static_cast<double>(updates));
-  metrics_.samples.Increment(static_cast<double>(updates * batch));
   if (made->priorities.stale > 0) {
     metrics_.stale_priority_updates.Increment(static_cast<double>(made->priorities.stale));
   }

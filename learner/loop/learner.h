@@ -71,7 +71,7 @@ class Learner {
 
   // Ranks (learner_ranks.cc).
   bool leads() const { return ranks_ == nullptr || ranks_->leads(); }
-  absl::Status CheckRanksAgree();
+  absl::Status CheckRanksAgree(bool on_gpu);
   // Rank 0's weights, optimiser and count of updates, everywhere.
   absl::Status CopyModelFromLeader();
   // One exchange: `joint_`, and whether the loop is to end. `taken` other than OK: the others hear
@@ -107,6 +107,7 @@ class Learner {
   bool Done() const;
   // The most updates until something is to happen between two of them.
   uint64_t UpdatesUntilNext() const;
+  void CountUpdates(uint64_t updates);
   absl::Status UpdateSome();
   absl::Status UpdateCuriosity();
   void GrantCredit();

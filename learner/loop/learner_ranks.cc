@@ -37,12 +37,14 @@ enum Said : size_t {
 };
 
 // Everything that must be the same at every rank, a line each.
-absl::StatusOr<std::string> SharedFacts(const Plan& plan) {
+absl::StatusOr<std::string> SharedFacts(const Plan& plan, bool on_gpu) {
   std::string facts = SharedSettings(plan.config);
   const auto add = [&facts](std::string_view name, const std::string& value) {
     absl::StrAppend(&facts, std::string(name), "\t", value, "\n");
   };
   add("software", std::string(base::Version()));
+  // A GPU's gradient has another order and padding.
+  add("replay and updates", on_gpu ? "on a GPU" : "on the host");
   add("architecture", plan.architecture.Describe());
   add("dataset fingerprint", absl::BytesToHexString(plan.dataset_fingerprint));
   add("scaler fingerprint", absl::BytesToHexString(plan.scaler_fingerprint));
@@ -62,8 +64,8 @@ std::span<std::byte> BytesOf(std::vector<T>& values) {
 
 }  // namespace
 
-absl::Status Learner::CheckRanksAgree() {
-  VIXEN_ASSIGN_OR_RETURN(const std::string facts, SharedFacts(plan_));
+absl::Status Learner::CheckRanksAgree(bool on_gpu) {
+  VIXEN_ASSIGN_OR_RETURN(const std::string facts, SharedFacts(plan_, on_gpu));
   VIXEN_ASSIGN_OR_RETURN(const std::vector<std::string> all, ranks_->Gather(facts));
   VIXEN_RETURN_IF_ERROR(CheckAgreement(all));
 
@@ -116,17 +118,19 @@ absl::Status Learner::CopyModelFromLeader() {
 absl::Status Learner::AgreeOnTurn(const absl::Status& taken, const StopFlag& stop, bool& ended) {
   std::vector<double> mine(kSaid, 0.0);
   mine[kLeaving] = stop.stopped() ? 1 : 0;
-  mine[kFailed] = taken.ok() ? 0 : 1;
+  const absl::StatusOr<double> least_share = updater_->LeastShare();
+  const absl::Status& own = taken.ok() ? least_share.status() : taken;
+  mine[kFailed] = own.ok() ? 0 : 1;
   mine[kMayUpdate] = MaySample() ? 1 : 0;
   mine[kDone] = Done() ? 1 : 0;
-  VIXEN_ASSIGN_OR_RETURN(mine[kLeastShare], updater_->LeastShare());
+  mine[kLeastShare] = least_share.value_or(0.0);
   mine[kTransitions] = static_cast<double>(transitions_);
   mine[kVersion] = static_cast<double>(version_[0]);
   mine[kCheckpoint] = checkpoint_due_ ? 1 : 0;
   const absl::StatusOr<std::span<const double>> gathered = ranks_->Gather(mine);
-  if (!taken.ok()) {
+  if (!own.ok()) {
     ended = true;  // what the others make of it is theirs
-    return taken;
+    return own;
   }
   if (!gathered.ok()) return gathered.status();
   const auto said = [&](size_t member, Said what) { return (*gathered)[member * kSaid + what]; };

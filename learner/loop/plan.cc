@@ -117,7 +117,8 @@ float Plan::EpsilonAt(uint64_t transitions) const {
                             part * (exploration.epsilon_end() - exploration.epsilon_start()));
 }
 
-absl::StatusOr<Plan> MakePlan(const v1::LearnerConfig& config, const v1::GetInfoResponse& info) {
+absl::StatusOr<Plan> MakePlan(const v1::LearnerConfig& config, const v1::GetInfoResponse& info,
+                              bool replay_on_host) {
   Plan plan;
   plan.config = config;
   plan.architecture = codec::FromProto(info.architecture());
@@ -140,8 +141,9 @@ absl::StatusOr<Plan> MakePlan(const v1::LearnerConfig& config, const v1::GetInfo
                                          " is larger than the replay's capacity ", capacity));
   }
   const bool checkpoints = MakesCheckpoints(config);
-  const uint64_t needed = Replay::BytesOf(capacity, plan.replay().start_at_max) +
-                          (checkpoints ? Replay::CutBytesOf(capacity) : 0);
+  const uint64_t needed =
+      (replay_on_host ? Replay::BytesOf(capacity, plan.replay().start_at_max) : 0) +
+      (checkpoints ? Replay::CutBytesOf(capacity) : 0);
   const uint64_t there = base::AvailableMemoryBytes();
   if (needed > there) {
     return base::UsageError(absl::StrCat(

@@ -46,7 +46,8 @@ struct Plan {
 
 // FAILED_PRECONDITION naming both values when the actor's architecture differs from `network` flags
 // that were given; usage errors for settings that cannot work together.
-absl::StatusOr<Plan> MakePlan(const v1::LearnerConfig& config, const v1::GetInfoResponse& info);
+absl::StatusOr<Plan> MakePlan(const v1::LearnerConfig& config, const v1::GetInfoResponse& info,
+                              bool replay_on_host = true);
 
 // Whether another actor, or the same one restarted, does the same work: dataset, scaler,
 // architecture, γ, allowed actions, carry_over, curiosity, and launches not larger than planned

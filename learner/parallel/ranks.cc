@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
@@ -202,6 +203,8 @@ Ranks::Ranks(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Ranks::~Ranks() = default;
 
 absl::StatusOr<std::unique_ptr<Ranks>> Ranks::Join(const RankOptions& options, StopFlag& stop) {
+  // Gloo writes to its sockets without MSG_NOSIGNAL: the death of a peer would end this process.
+  std::signal(SIGPIPE, SIG_IGN);
   // c10d warns, with a stack, of every try to connect and of what is an error here anyway.
   setenv("TORCH_CPP_LOG_LEVEL", "ERROR", /*overwrite=*/0);
   c10::initLogging();

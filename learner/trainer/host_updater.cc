@@ -35,6 +35,7 @@ class HostUpdater : public Updater {
   absl::StatusOr<double> LeastShare() override { return replay_.LeastShare(); }
   double BetaAt(uint64_t updates) const override { return replay_.BetaAt(updates); }
   const PriorityRejects& rejects() const override { return replay_.rejects(); }
+  uint64_t updates() const override { return trainer_->updates(); }
 
   uint64_t updates_at_once() const override { return 1; }
   absl::StatusOr<UpdatesMade> Update(uint64_t most, double least_share) override;

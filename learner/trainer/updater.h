@@ -50,6 +50,8 @@ class Updater {
   // β for so many updates.
   virtual double BetaAt(uint64_t updates) const = 0;
   virtual const PriorityRejects& rejects() const = 0;
+  // Made ever; those before one that failed count.
+  virtual uint64_t updates() const = 0;
 
   // The most updates that one call can make.
   virtual uint64_t updates_at_once() const = 0;
