@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The package without an actor: bytes in, arrays and errors out."""
 import hashlib
+import os
 import pathlib
+import platform
 import random
+import subprocess
+import sys
 import tempfile
 import types
 import unittest
@@ -45,6 +49,34 @@ def messages(layout, sequence=0, seed=0, **changes):
     parts = [{"header": batch_pb2.BatchHeader(**header)}, *({"chunk": chunk} for chunk in chunks),
              {"trailer": batch_pb2.BatchTrailer(**trailer)}]
     return payload, [actor_pb2.CollectResponse(**part).SerializeToString() for part in parts]
+
+
+class FreedMemory(unittest.TestCase):
+    PROGRAM = """
+import resource, sys
+import numpy as np
+from vixen.consumer import Consumer, Options
+Consumer(Options(policy="p", consumer="c", keep_memory=sys.argv[1] == "kept"))
+def faults():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+def megabytes():
+    np.empty(48 << 20, np.uint8).fill(1)
+megabytes()
+before = faults()
+for _ in range(10):
+    megabytes()
+print(faults() - before)
+"""
+
+    def faults_of(self, kept):
+        run = subprocess.run([sys.executable, "-c", self.PROGRAM, kept], env={**os.environ, "NUMPY_MADVISE_HUGEPAGE": "0"},
+                             capture_output=True, text=True, check=True)
+        return int(run.stdout)
+
+    @unittest.skipUnless(platform.libc_ver()[0] == "glibc", "another C library than glibc")
+    def test_stays_with_the_process_unless_that_is_refused(self):
+        self.assertLess(self.faults_of("kept"), 100)
+        self.assertGreater(self.faults_of("given_back"), 10 * 48 * 256 // 2)
 
 
 class Sequences(unittest.TestCase):

@@ -16,6 +16,7 @@ from typing import Any
 from .batch import Batch
 from .dataset import Dataset
 from .errors import ConfigurationError, DataError
+from .memory import keep_freed_memory
 from .sequences import SequenceSet
 from .v1 import actor_pb2
 from .wire import BatchReader, Layout
@@ -48,6 +49,7 @@ class Options:
     patience: float | None = 60.0
     max_batch_bytes: int = 2 << 30
     on_run: Callable[[int], None] | None = None
+    keep_memory: bool = True
 
     def __post_init__(self) -> None:
         self.consumer = self.consumer or default_consumer()
@@ -76,6 +78,8 @@ class Consumer:
         self._unsaid: list[tuple[int, int]] = []
         self._reader: BatchReader | None = None
         self._lock = threading.Lock()
+        if options.keep_memory:
+            keep_freed_memory()
         for run, ranges in (options.resume or {}).items():
             for books in (self.taken, self.held, self._durable):
                 books[int(run, 16)] = SequenceSet((first, last) for first, last in ranges)

@@ -51,6 +51,7 @@ class BatchStream:
     resume            what make_durable() gave: batches of a former process that need not come again
     patience          seconds without a connection, or with broken batches only, until the error is raised; None: for ever
     on_run            called with each new run id (an actor that came back has no weights)
+    keep_memory       the process keeps memory that glibc would give back and fetch anew for every batch (memory.py)
 
     A batch is acknowledged when the next one is asked for, or by batch.ack(). What is not acknowledged goes to the
     group again. Batches that come twice are dropped by (run id, sequence). One thread at a time may iterate.
