@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <optional>
+#include <span>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -15,12 +17,11 @@
 #include "market/csv/line_reader.h"
 #include "market/csv/number.h"
 #include "market/csv/row_error.h"
+#include "market/csv/split_lines.h"
 #include "market/csv/time_column.h"
 
 namespace vixen::market::csv {
 namespace {
-
-using Fields = std::vector<std::string_view>;
 
 constexpr double kDatabentoUnit = 1e9;
 constexpr std::string_view kDatabentoUndefined = "9223372036854775807";
@@ -42,8 +43,9 @@ class FileReader {
   absl::StatusOr<FileRows> Read();
 
  private:
+  absl::Status FindHead();
   absl::Status FindColumns(std::string_view line);
-  absl::Status AddLine(std::string_view line);
+  absl::Status AddLine(const SplitLine& line);
   absl::Status AddPrices();
   bool LacksPrice() const;
   absl::StatusOr<bool> AddInstrument();
@@ -51,7 +53,7 @@ class FileReader {
   absl::StatusOr<double> Price(int column, const char* field) const;
   absl::Status Fault(const std::string& fault) const;
   std::string TimeText() const;
-  std::string Place() const { return absl::StrCat(lines_.path(), ": line ", lines_.line_number()); }
+  std::string Place() const { return absl::StrCat(rows_.path, ": line ", lines_.line_number()); }
 
   LineReader lines_;
   const CsvOptions& options_;
@@ -59,7 +61,9 @@ class FileReader {
   Instruments& instruments_;
   char delimiter_ = 0;
   Columns columns_;
-  Fields fields_;
+  std::span<const std::string_view> fields_;  // of the row at hand
+  std::span<const double> numbers_;           // its, NaN where a field is none
+  uint64_t line_number_ = 0;                  // its
   std::optional<TimeColumn> times_;
   std::optional<bool> fixed_point_;  // Databento prices as integers in 1e-9
   uint64_t data_row_ = 0;
@@ -70,7 +74,7 @@ class FileReader {
 };
 
 absl::Status FileReader::Fault(const std::string& fault) const {
-  return RowError({lines_.path(), lines_.line_number(), data_row_}, TimeText(), fault);
+  return RowError({rows_.path, line_number_, data_row_}, TimeText(), fault);
 }
 
 std::string FileReader::TimeText() const {
@@ -84,12 +88,13 @@ std::string FileReader::TimeText() const {
 }
 
 absl::Status FileReader::FindColumns(std::string_view line) {
-  SplitFields(line, delimiter_, fields_);
-  const bool header = options_.header && IsHeader(fields_, options_.decimal);
+  std::vector<std::string_view> fields;
+  SplitFields(line, delimiter_, fields);
+  const bool header = options_.header && IsHeader(fields, options_.decimal);
   if (header) {
-    VIXEN_ASSIGN_OR_RETURN(columns_, ColumnsFromHeader(fields_, options_, Place()));
+    VIXEN_ASSIGN_OR_RETURN(columns_, ColumnsFromHeader(fields, options_, Place()));
   } else {
-    VIXEN_ASSIGN_OR_RETURN(columns_, ColumnsWithoutHeader(fields_, options_, Place()));
+    VIXEN_ASSIGN_OR_RETURN(columns_, ColumnsWithoutHeader(fields, options_, Place()));
   }
   const auto name = [this](int column) { return column < 0 ? "" : columns_.names[column]; };
   rows_.volume_name = name(columns_.volume);
@@ -100,10 +105,11 @@ absl::Status FileReader::FindColumns(std::string_view line) {
     zone_ = &*own_zone_;
   }
   times_.emplace(zone_, options_.date_order);
-  return header ? absl::OkStatus() : AddLine(line);
+  return header ? absl::OkStatus() : AddLine({line, fields, {}, lines_.line_number()});
 }
 
 absl::StatusOr<double> FileReader::Number(int column, const char* field) const {
+  if (!numbers_.empty() && !std::isnan(numbers_[column])) return numbers_[column];
   const std::string_view text = fields_[column];
   const std::optional<double> value = ParseNumber(text, options_.decimal);
   if (value) return *value;
@@ -228,12 +234,14 @@ absl::StatusOr<bool> FileReader::AddInstrument() {
   return true;
 }
 
-absl::Status FileReader::AddLine(std::string_view line) {
-  SplitFields(line, delimiter_, fields_);
+absl::Status FileReader::AddLine(const SplitLine& line) {
+  fields_ = line.fields;
+  numbers_ = line.numbers;
+  line_number_ = line.number;
   ++data_row_;
   if (fields_.size() != columns_.count()) {
     return Fault(absl::StrCat("has ", fields_.size(), " fields where ", columns_.count(),
-                              " are expected: ", Quoted(line)));
+                              " are expected: ", Quoted(line.text)));
   }
   VIXEN_ASSIGN_OR_RETURN(const bool wanted, AddInstrument());
   if (!wanted) return absl::OkStatus();
@@ -242,7 +250,7 @@ absl::Status FileReader::AddLine(std::string_view line) {
       fields_[columns_.time], halves ? fields_[columns_.clock] : std::string_view(), halves);
   if (!time.ok()) {
     const std::string text = TimeText();
-    return RowError({lines_.path(), lines_.line_number(), data_row_}, "",
+    return RowError({rows_.path, line_number_, data_row_}, "",
                     absl::StrCat("time = ", text.empty() ? "``" : text, time.message()));
   }
   if (options_.missing != Missing::kError && LacksPrice()) {
@@ -253,32 +261,23 @@ absl::Status FileReader::AddLine(std::string_view line) {
   }
   VIXEN_RETURN_IF_ERROR(AddPrices());
   rows_.instrument.push_back(number_);
-  rows_.line.push_back(static_cast<uint32_t>(lines_.line_number()));
+  rows_.line.push_back(static_cast<uint32_t>(line_number_));
   rows_.row.push_back(static_cast<uint32_t>(data_row_));
   return absl::OkStatus();
 }
 
-absl::StatusOr<FileRows> FileReader::Read() {
-  rows_.path = lines_.path();
+// Up to the line that tells delimiter and columns; the first row with it when that is no header.
+absl::Status FileReader::FindHead() {
   std::string_view line;
   uint64_t skipped = 0;
   for (;;) {
     VIXEN_ASSIGN_OR_RETURN(const bool more, lines_.Next(line));
     if (!more) break;
-    if (times_) {
-      VIXEN_RETURN_IF_ERROR(AddLine(line));
-      continue;
-    }
     delimiter_ = options_.delimiter != 0 ? options_.delimiter : FindDelimiter(line);
-    const bool cut = delimiter_ != 0 && line.find(delimiter_) != std::string_view::npos;
-    if (cut) {
-      VIXEN_RETURN_IF_ERROR(FindColumns(line));
-    } else if (skipped == 0) {
-      // Some vendors put their address above the header.
-      skipped = lines_.line_number();
-      rows_.warnings.push_back(
-          absl::StrCat(Place(), " has a single field and was passed over: ", Quoted(line)));
-    } else {
+    if (delimiter_ != 0 && line.find(delimiter_) != std::string_view::npos) {
+      return FindColumns(line);
+    }
+    if (skipped != 0) {
       return absl::InvalidArgumentError(absl::StrCat(
           rows_.path, ": line ", skipped, " and line ", lines_.line_number(),
           " hold a single column: ",
@@ -286,12 +285,28 @@ absl::StatusOr<FileRows> FileReader::Read() {
                                   : "the delimiter is none of comma, semicolon and tab; say which "
                                     "by --delimiter"));
     }
+    // Some vendors put their address above the header.
+    skipped = lines_.line_number();
+    rows_.warnings.push_back(
+        absl::StrCat(Place(), " has a single field and was passed over: ", Quoted(line)));
   }
-  if (!times_) {
-    return absl::InvalidArgumentError(
-        skipped == 0 ? absl::StrCat(rows_.path, ": the file holds no line of data")
-                     : absl::StrCat(rows_.path, ": line ", skipped,
-                                    " holds a single column and nothing follows"));
+  return absl::InvalidArgumentError(
+      skipped == 0 ? absl::StrCat(rows_.path, ": the file holds no line of data")
+                   : absl::StrCat(rows_.path, ": line ", skipped,
+                                  " holds a single column and nothing follows"));
+}
+
+absl::StatusOr<FileRows> FileReader::Read() {
+  rows_.path = lines_.path();
+  VIXEN_RETURN_IF_ERROR(FindHead());
+  SplitLines lines(std::move(lines_), delimiter_, options_.decimal,
+                   {columns_.open, columns_.high, columns_.low, columns_.close, columns_.volume,
+                    columns_.tick_volume, columns_.adjusted_close});
+  for (;;) {
+    SplitLine line;
+    VIXEN_ASSIGN_OR_RETURN(const bool more, lines.Next(line));
+    if (!more) break;
+    VIXEN_RETURN_IF_ERROR(AddLine(line));
   }
   if (data_row_ == 0) {
     return absl::InvalidArgumentError(absl::StrCat(rows_.path, ": a header but no bar below it"));
