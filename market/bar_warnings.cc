@@ -83,6 +83,10 @@ void WarnAboutFloat32(const Bars& bars, std::vector<std::string>& warnings) {
 
 std::vector<std::string> WarningsAbout(const Bars& bars) {
   std::vector<std::string> warnings;
+  if (std::ranges::max(bars.high) == std::ranges::min(bars.low)) {
+    warnings.push_back(absl::StrCat("the price is ", FormatValue(bars.low[0]),
+                                    " in every bar: there is nothing to trade"));
+  }
   WarnAboutVolume(bars, warnings);
   WarnAboutFloat32(bars, warnings);
   return warnings;

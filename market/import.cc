@@ -106,7 +106,8 @@ absl::StatusOr<std::vector<RowRange>> RangesOf(const Bars& bars, const ImportOpt
                      report.split_end ? absl::StrCat(" to ", FormatUtc(*report.split_end)) : "",
                      " leaves no two rows of a segment ", where, "; the rows run from ",
                      FormatUtc(*std::ranges::min_element(timestamp)), " to ",
-                     FormatUtc(*std::ranges::max_element(timestamp))));
+                     FormatUtc(*std::ranges::max_element(timestamp)), " (", timestamp.size(),
+                     " of them", options.embargo > 0 ? ", a smaller --embargo leaves more)" : ")"));
   }
   report.split_time = time;
   report.train_rows = split.train_rows;
@@ -240,6 +241,20 @@ absl::Status TreatGaps(const ImportOptions& options, Bars& bars, ImportReport& r
                    "); --gaps segment cuts there, --gaps drop joins"));
 }
 
+// Of weekends and holidays nothing is said; a series that stood for weeks is rarely one series.
+void WarnAboutLongGap(ImportReport& report) {
+  constexpr int64_t kLong = int64_t{14} * 86'400 * 1'000'000'000;
+  constexpr int64_t kManyIntervals = 20;
+  const QualityReport& quality = report.quality;
+  if (report.max_gap_ns || quality.longest_gaps.empty()) return;
+  const auto& [time, ns] = quality.longest_gaps.front();
+  if (ns <= kLong || ns <= kManyIntervals * quality.interval_ns) return;
+  report.warnings.push_back(absl::StrCat("no bars for ", ns / (int64_t{86'400} * 1'000'000'000),
+                                         " days after ", FormatUtc(time),
+                                         ": returns and windows reach across it; --max_gap 14d "
+                                         "begins a segment there"));
+}
+
 }  // namespace
 
 absl::StatusOr<ImportReport> ImportBars(Bars bars, const ImportOptions& options,
@@ -254,6 +269,7 @@ absl::StatusOr<ImportReport> ImportBars(Bars bars, const ImportOptions& options,
   report.left_out = std::move(bars.left_out);
   report.quality = QualityOf(bars);
   VIXEN_RETURN_IF_ERROR(TreatGaps(options, bars, report));
+  WarnAboutLongGap(report);
   DescribeBars(bars, options, report);
   for (std::string& warning : WarningsAbout(bars)) report.warnings.push_back(std::move(warning));
   if (report.short_segments.size() == report.bar_segments) {
@@ -262,7 +278,11 @@ absl::StatusOr<ImportReport> ImportBars(Bars bars, const ImportOptions& options,
     return absl::InvalidArgumentError(
         absl::StrCat("no segment is long enough: the longest of ", report.bar_segments, " has ",
                      longest->bars, longest->bars == 1 ? " bar" : " bars", ", warm_up ",
-                     WarmUpOf(options), " needs at least ", WarmUpOf(options) + 2));
+                     WarmUpOf(options), " needs at least ", WarmUpOf(options) + 2,
+                     "; bring more bars", report.gap_cuts > 0 ? ", or a longer --max_gap" : "",
+                     WarmUpOf(options) > kLeastWarmUp && !options.own_features
+                         ? absl::StrCat(", or a smaller --warm_up (", kLeastWarmUp, " at least)")
+                         : ""));
   }
 
   VIXEN_ASSIGN_OR_RETURN(const std::vector<RowRange> ranges, RangesOf(bars, options, report));

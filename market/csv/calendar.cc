@@ -50,17 +50,64 @@ std::optional<CalendarDate> Certain(std::optional<int32_t> day) {
   return CalendarDate{day, day, false};
 }
 
+char LowerCase(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+// "Jan", "january", …: 1 … 12; 0 when the text begins otherwise, which is then left.
+int TakeMonthName(std::string_view& text) {
+  constexpr std::string_view kMonths[] = {"january",   "february", "march",    "april",
+                                          "may",       "june",     "july",     "august",
+                                          "september", "october",  "november", "december"};
+  const auto begins = [&text](std::string_view name) {
+    return text.size() >= name.size() &&
+           std::equal(name.begin(), name.end(), text.begin(),
+                      [](char a, char b) { return a == LowerCase(b); });
+  };
+  for (int month = 0; month < 12; ++month) {
+    for (const std::string_view name : {kMonths[month], kMonths[month].substr(0, 3)}) {
+      if (!begins(name)) continue;
+      text.remove_prefix(name.size());
+      return month + 1;
+    }
+  }
+  return 0;
+}
+
+// After "31" of 31-Jan-2024 and 31 Jan 2024.
+std::optional<CalendarDate> TakeNamedMonth(int64_t day, char separator, std::string_view& text) {
+  const int month = TakeMonthName(text);
+  if (month == 0 || !Take(text, separator)) return std::nullopt;
+  const Digits year = TakeDigits(text);
+  return year.count == 4 ? Certain(DayNumber(year.value, month, day)) : std::nullopt;
+}
+
+// Jan 31, 2024 and Jan 31 2024.
+std::optional<CalendarDate> TakeMonthFirst(std::string_view& text) {
+  const int month = TakeMonthName(text);
+  if (month == 0) return std::nullopt;
+  TakeBlanks(text);
+  const Digits day = TakeDigits(text);
+  const bool comma = Take(text, ',');
+  if (day.count < 1 || day.count > 2 || (!Take(text, ' ') && !comma)) return std::nullopt;
+  const Digits year = TakeDigits(text);
+  return year.count == 4 ? Certain(DayNumber(year.value, month, day.value)) : std::nullopt;
+}
+
 std::optional<CalendarDate> TakeDate(std::string_view& text) {
   const Digits first = TakeDigits(text);
   if (first.count == 8) {
     return Certain(DayNumber(first.value / 10000, first.value / 100 % 100, first.value % 100));
   }
+  if (first.count == 0) return TakeMonthFirst(text);
   const bool year_first = first.count == 4;
   if ((!year_first && first.count != 1 && first.count != 2) || text.empty()) return std::nullopt;
   const char separator = text.front();
-  if (separator != '-' && separator != '/' && separator != '.') return std::nullopt;
+  if (separator != '-' && separator != '/' && separator != '.' && separator != ' ') {
+    return std::nullopt;
+  }
   text.remove_prefix(1);
   const Digits second = TakeDigits(text);
+  if (second.count == 0 && !year_first) return TakeNamedMonth(first.value, separator, text);
+  if (separator == ' ') return std::nullopt;
   if (second.count < 1 || second.count > 2 || !Take(text, separator)) return std::nullopt;
   const Digits third = TakeDigits(text);
   if (year_first) {
@@ -111,6 +158,20 @@ std::optional<TimeOfDay> TakeClock(std::string_view& text) {
   return TimeFrom(hour.value, minute.value, second.value, *ns);
 }
 
+// 9:30 AM, 12:00PM: the clock as it was read becomes one of 24 hours.
+bool TakeHalfOfDay(std::string_view& text, TimeOfDay& time) {
+  if (text.size() < 2 || LowerCase(text[1]) != 'm') return true;
+  const char half = LowerCase(text[0]);
+  if (half != 'a' && half != 'p') return true;
+  text.remove_prefix(2);
+  constexpr int64_t kHour = 3'600 * kNsPerSecond;
+  const int64_t hour = time.ns / kHour;
+  if (hour < 1 || hour > 12) return false;
+  if (hour == 12) time.ns -= 12 * kHour;
+  if (half == 'p') time.ns += 12 * kHour;
+  return true;
+}
+
 }  // namespace
 
 std::optional<int32_t> ParseOffset(std::string_view text) {
@@ -143,6 +204,9 @@ std::optional<CalendarDate> ParseDate(std::string_view text) {
 std::optional<TimeOfDay> ParseTimeOfDay(std::string_view text) {
   std::optional<TimeOfDay> time = TakeClock(text);
   if (!time || text.empty()) return time;
+  TakeBlanks(text);
+  if (!TakeHalfOfDay(text, *time)) return std::nullopt;
+  if (text.empty()) return time;
   TakeBlanks(text);
   time->offset_seconds = ParseOffset(text);
   return time->offset_seconds ? time : std::nullopt;

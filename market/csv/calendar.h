@@ -34,10 +34,11 @@ struct CalendarTime {
 };
 
 // Whole texts or nothing:
-//   Y-m-d Y/m/d Y.m.d · d.m.Y · m/d/Y d/m/Y m-d-Y d-m-Y (order open) · YYYYMMDD
+//   Y-m-d Y/m/d Y.m.d · d.m.Y · m/d/Y d/m/Y m-d-Y d-m-Y (order open) · YYYYMMDD · 31-Jan-2024
+//   31 January 2024 · Jan 31, 2024
 std::optional<CalendarDate> ParseDate(std::string_view text);
-//   H:M H:M:S H:M:S.f… (9 digits at most) · HHMM HHMMSS · then nothing, Z, UTC, GMT, ±HH, ±HHMM or
-//   ±HH:MM
+//   H:M H:M:S H:M:S.f… (9 digits at most), each also with AM or PM · HHMM HHMMSS · then nothing, Z,
+//   UTC, GMT, ±HH, ±HHMM or ±HH:MM
 std::optional<TimeOfDay> ParseTimeOfDay(std::string_view text);
 //   a date, or a date and a time of day with 'T' or blanks between; YYYYMMDDHHMM and YYYYMMDDHHMMSS
 std::optional<CalendarTime> ParseCalendarTime(std::string_view text);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status_macros.h"
@@ -20,7 +21,8 @@ const Names& TimeNames() {
   static const auto& names =
       *new Names{"tsevent",   "windowstart", "opentime",  "gmttime",  "utctime",
                  "timeutc",   "dateutc",     "unix",      "unixtime", "unixtimestamp",
-                 "timestamp", "datetime",    "localtime", "epoch",    "t"};
+                 "timestamp", "datetime",    "localtime", "epoch",    "begin",
+                 "t"};
   return names;
 }
 
@@ -53,7 +55,9 @@ class Finder {
       if (canonical_[i] != canonical) continue;
       if (found >= 0) {
         return Error(absl::StrCat("columns ", found + 1, " and ", i + 1, " are both called ",
-                                  Quoted(columns_.names[i])));
+                                  Quoted(columns_.names[i]),
+                                  " (several instruments side by side: a file for each, or one "
+                                  "below the other with a column symbol)"));
       }
       found = static_cast<int>(i);
     }
@@ -78,6 +82,11 @@ class Finder {
       return static_cast<int>(exact - columns_.names.begin());
     }
     VIXEN_ASSIGN_OR_RETURN(const int found, Only(CanonicalName(name)));
+    int number = 0;
+    if (found < 0 && absl::SimpleAtoi(name, &number) && number >= 1 &&
+        static_cast<size_t>(number) <= columns_.count()) {
+      return number - 1;
+    }
     if (found < 0) return Error(absl::StrCat(flag, " names no column"));
     return found;
   }
@@ -112,7 +121,10 @@ absl::Status FindTime(const Finder& finder, Columns& columns) {
   columns.clock = date >= 0 ? time : -1;
   // The index column of a data frame has no name.
   const std::string& first = finder.canonical().front();
-  if (columns.time < 0 && (first.empty() || first == "unnamed0")) columns.time = 0;
+  columns.numbered = columns.time < 0 && (first.empty() || first == "unnamed0");
+  if (columns.numbered) columns.time = 0;
+  columns.frame_head = columns.time < 0 && first == "price";
+  if (columns.frame_head) columns.time = 0;
   return absl::OkStatus();
 }
 
@@ -176,7 +188,8 @@ absl::StatusOr<Columns> Resolve(Columns columns, const CsvOptions& options,
   VIXEN_ASSIGN_OR_RETURN(columns.open, finder.Role("open", {"open", "o", "openprice"}));
   VIXEN_ASSIGN_OR_RETURN(columns.high, finder.Role("high", {"high", "h", "highprice"}));
   VIXEN_ASSIGN_OR_RETURN(columns.low, finder.Role("low", {"low", "l", "lowprice"}));
-  VIXEN_ASSIGN_OR_RETURN(columns.close, finder.Role("close", {"close", "c", "closeprice"}));
+  VIXEN_ASSIGN_OR_RETURN(columns.close, finder.Role("close", {"close", "c", "closeprice", "closelast",
+                                                         "price", "last", "lastprice"}));
   VIXEN_ASSIGN_OR_RETURN(columns.adjusted_close,
                          finder.Role("adj_close", {"adjclose", "adjustedclose", "closeadj"}));
 
@@ -192,8 +205,14 @@ absl::StatusOr<Columns> Resolve(Columns columns, const CsvOptions& options,
   if (!missing.empty()) {
     absl::Status status =
         finder.Error(absl::StrCat("no column for ", absl::StrJoin(missing, ", ")));
+    if (missing.size() == 3 && columns.time >= 0 && columns.close >= 0) {
+      const std::string& close = columns.names[columns.close];
+      return absl::InvalidArgumentError(
+          absl::StrCat(status.message(), ". If one price is all there is: --columns open=", close,
+                       ",high=", close, ",low=", close));
+    }
     return absl::InvalidArgumentError(
-        absl::StrCat(status.message(), ". Name them: --columns ",
+        absl::StrCat(status.message(), ". Name them, or give their numbers: --columns ",
                      absl::StrJoin(missing, ",", [](std::string* out, const std::string& role) {
                        absl::StrAppend(out, role, "=…");
                      })));
@@ -233,6 +252,23 @@ bool IsHeader(const std::vector<std::string_view>& fields, char decimal) {
   });
 }
 
+absl::StatusOr<bool> IsFrameHead(std::span<const std::string_view> fields, std::string& ticker) {
+  const std::string first = CanonicalName(fields.front());
+  const std::span<const std::string_view> rest = fields.subspan(1);
+  if (first == "date" || first == "datetime") {
+    return std::ranges::all_of(rest, &std::string_view::empty);
+  }
+  if (first != "ticker" || rest.empty()) return false;
+  for (const std::string_view name : rest) {
+    if (name == rest.front()) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("holds several instruments side by side, ", Quoted(rest.front()), " and ",
+                     Quoted(name), ": write a file for each"));
+  }
+  ticker = rest.front();
+  return true;
+}
+
 absl::StatusOr<Columns> ColumnsFromHeader(const std::vector<std::string_view>& fields,
                                           const CsvOptions& options, const std::string& place) {
   Columns columns;
@@ -248,12 +284,13 @@ absl::StatusOr<Columns> ColumnsWithoutHeader(const std::vector<std::string_view>
 
   const bool binance = fields.size() == 12 && ParseEpoch(fields[0]) && ParseEpoch(fields[6]);
   const bool halves = fields.size() == 7 && ParseDate(fields[0]) && ParseTimeOfDay(fields[1]);
+  const bool kraken = fields.size() == 7 && !halves && ParseEpoch(fields[0]);
   const bool whole = fields.size() == 6 && (ParseCalendarTime(fields[0]) || ParseEpoch(fields[0]));
-  if (!binance && !halves && !whole) {
+  if (!binance && !halves && !kraken && !whole) {
     return absl::InvalidArgumentError(absl::StrCat(
         place, ": ", fields.size(),
         " columns without a header are no known form (6: time, open, high, low, close, volume; 7: "
-        "date, time, open, …; 12: Binance). Name them by number: --columns "
+        "date, time, open, …, or Kraken; 12: Binance). Name them by number: --columns "
         "time=1,open=2,high=3,low=4,close=5,volume=6"));
   }
   const Finder finder(columns, options, place);

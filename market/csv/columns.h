@@ -2,6 +2,7 @@
 // Which column of a file is what: from its header, from a known form without header, or as told.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,8 @@ struct Columns {
   std::vector<int> instrument;  // their texts together name an instrument
   bool utc = false;             // the header says that times are UTC
   bool databento = false;       // prices without a decimal point are in 1e-9
+  bool numbered = false;        // the time is a first column without a name
+  bool frame_head = false;      // lines "Ticker,X,…" and "Date,,…" may follow the header
 
   size_t count() const { return names.size(); }
 };
@@ -39,8 +42,13 @@ bool IsHeader(const std::vector<std::string_view>& fields, char decimal);
 absl::StatusOr<Columns> ColumnsFromHeader(const std::vector<std::string_view>& fields,
                                           const CsvOptions& options, const std::string& place);
 
-// Columns of a file without header: 12 columns of a Binance kline file, 7 with date and time apart,
-// 6 with the time first; otherwise `options.columns` must say them by number.
+// The second and third line of a data frame with two levels of names (as yfinance downloads are):
+// "Ticker,X,X,…" and "Date,,,…". `ticker` takes X. INVALID_ARGUMENT when it names several.
+absl::StatusOr<bool> IsFrameHead(std::span<const std::string_view> fields, std::string& ticker);
+
+// Columns of a file without header: 12 columns of a Binance kline file, 7 with date and time apart
+// or with an epoch first (Kraken: …, volume, trades), 6 with the time first; otherwise
+// `options.columns` must say them by number.
 absl::StatusOr<Columns> ColumnsWithoutHeader(const std::vector<std::string_view>& fields,
                                              const CsvOptions& options, const std::string& place);
 

@@ -2,20 +2,16 @@
 #include "market/csv/file_rows.h"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <optional>
 #include <span>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "base/status_macros.h"
-#include "market/bar_check.h"
+#include "market/csv/calendar.h"
 #include "market/csv/columns.h"
 #include "market/csv/fields.h"
 #include "market/csv/line_reader.h"
-#include "market/csv/number.h"
+#include "market/csv/price_fields.h"
 #include "market/csv/row_error.h"
 #include "market/csv/split_lines.h"
 #include "market/csv/time_column.h"
@@ -23,17 +19,7 @@
 namespace vixen::market::csv {
 namespace {
 
-constexpr double kDatabentoUnit = 1e9;
-constexpr std::string_view kDatabentoUndefined = "9223372036854775807";
-constexpr std::string_view kNothing[] = {"", "nan", "n/a", "na", "null", "none", ".", "-"};
 constexpr size_t kMostOtherInstruments = 20;  // that are kept to be named in an error
-
-bool StandsForNothing(std::string_view field) {
-  return std::ranges::any_of(kNothing, [field](std::string_view text) {
-    return absl::EqualsIgnoreCase(absl::string_view(field.data(), field.size()),
-                                  absl::string_view(text.data(), text.size()));
-  });
-}
 
 class FileReader {
  public:
@@ -47,10 +33,10 @@ class FileReader {
   absl::Status FindColumns(std::string_view line);
   absl::Status AddLine(const SplitLine& line);
   absl::Status AddPrices();
-  bool LacksPrice() const;
   absl::StatusOr<bool> AddInstrument();
-  absl::StatusOr<double> Number(int column, const char* field) const;
-  absl::StatusOr<double> Price(int column, const char* field) const;
+  absl::StatusOr<bool> TakeFrameHead();
+  bool LooksLikeANote() const;
+  absl::StatusOr<FileRows> CheckNumbering();
   absl::Status Fault(const std::string& fault) const;
   std::string TimeText() const;
   std::string Place() const { return absl::StrCat(rows_.path, ": line ", lines_.line_number()); }
@@ -65,7 +51,7 @@ class FileReader {
   std::span<const double> numbers_;           // its, NaN where a field is none
   uint64_t line_number_ = 0;                  // its
   std::optional<TimeColumn> times_;
-  std::optional<bool> fixed_point_;  // Databento prices as integers in 1e-9
+  std::optional<PriceFields> prices_;
   uint64_t data_row_ = 0;
   std::optional<Zone> own_zone_;  // when the header itself says UTC
   std::string instrument_, scratch_;
@@ -104,106 +90,31 @@ absl::Status FileReader::FindColumns(std::string_view line) {
     own_zone_.emplace(std::move(utc));
     zone_ = &*own_zone_;
   }
+  if (columns_.adjusted_close >= 0 && !options_.adjust) {
+    rows_.warnings.push_back(absl::StrCat(rows_.path, ": column ", name(columns_.adjusted_close),
+                                          " was not used; --adjust takes all prices by it"));
+  }
   times_.emplace(zone_, options_.date_order);
+  prices_.emplace(columns_, options_);
   return header ? absl::OkStatus() : AddLine({line, fields, {}, lines_.line_number()});
 }
 
-absl::StatusOr<double> FileReader::Number(int column, const char* field) const {
-  if (!numbers_.empty() && !std::isnan(numbers_[column])) return numbers_[column];
-  const std::string_view text = fields_[column];
-  const std::optional<double> value = ParseNumber(text, options_.decimal);
-  if (value) return *value;
-  const bool comma = options_.decimal == '.' && std::ranges::count(text, ',') == 1 &&
-                     text.find('.') == std::string_view::npos;
-  return Fault(absl::StrCat(field, " = ", Quoted(text), " is not a finite decimal number",
-                            comma ? " (with a decimal comma: --decimal ,)" : ""));
-}
-
-absl::StatusOr<double> FileReader::Price(int column, const char* field) const {
-  VIXEN_ASSIGN_OR_RETURN(const double value, Number(column, field));
-  if (!columns_.databento) return value;
-  const bool fixed_point = fields_[column].find('.') == std::string_view::npos;
-  if (fixed_point != *fixed_point_) {
-    return Fault(absl::StrCat(field, " = ", Quoted(fields_[column]), " is written in another way ",
-                              "than the prices before (decimal, or integer in 1e-9)"));
-  }
-  if (fixed_point && fields_[column] == kDatabentoUndefined) {
-    return Fault(absl::StrCat(field, " = ", Quoted(fields_[column]), " stands for no price"));
-  }
-  return fixed_point ? value / kDatabentoUnit : value;
-}
-
 absl::Status FileReader::AddPrices() {
-  if (columns_.databento && !fixed_point_) {
-    fixed_point_ = fields_[columns_.open].find('.') == std::string_view::npos;
-    if (*fixed_point_ && !times_->integer_epoch()) {
-      return Fault(
-          absl::StrCat("open = ", Quoted(fields_[columns_.open]),
-                       " is an integer beside a formatted time: Databento writes prices in "
-                       "1e-9 with integer times, or both formatted"));
-    }
-  }
-  VIXEN_ASSIGN_OR_RETURN(double open, Price(columns_.open, "open"));
-  VIXEN_ASSIGN_OR_RETURN(double high, Price(columns_.high, "high"));
-  VIXEN_ASSIGN_OR_RETURN(double low, Price(columns_.low, "low"));
-  VIXEN_ASSIGN_OR_RETURN(double close, Price(columns_.close, "close"));
-  double volume = 0, tick_volume = 0;
-  if (columns_.volume >= 0) {
-    VIXEN_ASSIGN_OR_RETURN(volume, Number(columns_.volume, "volume"));
-  }
-  if (columns_.tick_volume >= 0) {
-    VIXEN_ASSIGN_OR_RETURN(tick_volume, Number(columns_.tick_volume, "tick volume"));
-  }
-  if (!IsValidBar(open, high, low, close, volume)) {
-    const std::optional<BarFault> fault = FindBarFault(open, high, low, close, volume);
-    const int column = fault->field == std::string_view("open")    ? columns_.open
-                       : fault->field == std::string_view("high")  ? columns_.high
-                       : fault->field == std::string_view("low")   ? columns_.low
-                       : fault->field == std::string_view("close") ? columns_.close
-                                                                   : columns_.volume;
-    return Fault(absl::StrCat(fault->field, " = ", std::string(fields_[column]), " ", fault->rule));
-  }
-  if (tick_volume < 0) {
-    return Fault(
-        absl::StrCat("tick volume = ", std::string(fields_[columns_.tick_volume]), " is below 0"));
-  }
-  if (options_.adjust) {
-    VIXEN_ASSIGN_OR_RETURN(const double adjusted,
-                           Number(columns_.adjusted_close, "adjusted close"));
-    if (adjusted <= 0) {
-      return Fault(absl::StrCat("adjusted close = ", std::string(fields_[columns_.adjusted_close]),
-                                " is not above 0"));
-    }
-    const double factor = adjusted / close;
-    open *= factor;
-    high *= factor;
-    low *= factor;
-    close *= factor;
-    volume /= factor;
-    tick_volume /= factor;
-    if (!IsValidBar(open, high, low, close, volume)) {
-      return Fault(absl::StrCat("adjusted close = ", std::string(fields_[columns_.adjusted_close]),
-                                " makes prices that float64 cannot hold"));
-    }
-  }
-  rows_.open.push_back(open);
-  rows_.high.push_back(high);
-  rows_.low.push_back(low);
-  rows_.close.push_back(close);
-  if (columns_.volume >= 0) rows_.volume.push_back(volume);
-  if (columns_.tick_volume >= 0) rows_.tick_volume.push_back(tick_volume);
+  const absl::StatusOr<RowPrices> prices = prices_->Read({fields_, numbers_}, times_->integer_epoch());
+  if (!prices.ok()) return Fault(std::string(prices.status().message()));
+  rows_.open.push_back(prices->open);
+  rows_.high.push_back(prices->high);
+  rows_.low.push_back(prices->low);
+  rows_.close.push_back(prices->close);
+  if (columns_.volume >= 0) rows_.volume.push_back(prices->volume);
+  if (columns_.tick_volume >= 0) rows_.tick_volume.push_back(prices->tick_volume);
   return absl::OkStatus();
-}
-
-bool FileReader::LacksPrice() const {
-  return std::ranges::any_of(std::array{columns_.open, columns_.high, columns_.low, columns_.close},
-                             [this](int column) { return StandsForNothing(fields_[column]); });
 }
 
 // Leaves the number of the row's instrument in number_.
 absl::StatusOr<bool> FileReader::AddInstrument() {
   if (columns_.instrument.empty()) {
-    if (rows_.instrument.empty()) number_ = instruments_.NumberOf("");
+    if (rows_.instrument.empty()) number_ = instruments_.NumberOf(instrument_);
     return true;
   }
   std::string& name = scratch_;
@@ -234,14 +145,33 @@ absl::StatusOr<bool> FileReader::AddInstrument() {
   return true;
 }
 
+bool FileReader::LooksLikeANote() const {
+  return fields_.size() < columns_.count() && !ParseCalendarTime(fields_[0]) &&
+         !ParseEpoch(fields_[0]);
+}
+
+// True when the line still belongs to the head of a data frame.
+absl::StatusOr<bool> FileReader::TakeFrameHead() {
+  if (!columns_.frame_head || data_row_ > 0 || fields_.size() != columns_.count()) return false;
+  const absl::StatusOr<bool> head = IsFrameHead(fields_, instrument_);
+  if (!head.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat(rows_.path, ": line ", line_number_, ": ", head.status().message()));
+  }
+  return head;
+}
+
 absl::Status FileReader::AddLine(const SplitLine& line) {
   fields_ = line.fields;
   numbers_ = line.numbers;
   line_number_ = line.number;
+  VIXEN_ASSIGN_OR_RETURN(const bool head, TakeFrameHead());
+  if (head || std::ranges::all_of(fields_, &std::string_view::empty)) return absl::OkStatus();
   ++data_row_;
   if (fields_.size() != columns_.count()) {
-    return Fault(absl::StrCat("has ", fields_.size(), " fields where ", columns_.count(),
-                              " are expected: ", Quoted(line.text)));
+    return Fault(absl::StrCat(
+        "has ", fields_.size(), " fields where ", columns_.count(), " are expected: ",
+        Quoted(line.text),
+        LooksLikeANote() ? " (a note? Delete the line, or put # before it)" : ""));
   }
   VIXEN_ASSIGN_OR_RETURN(const bool wanted, AddInstrument());
   if (!wanted) return absl::OkStatus();
@@ -253,7 +183,7 @@ absl::Status FileReader::AddLine(const SplitLine& line) {
     return RowError({rows_.path, line_number_, data_row_}, "",
                     absl::StrCat("time = ", text.empty() ? "``" : text, time.message()));
   }
-  if (options_.missing != Missing::kError && LacksPrice()) {
+  if (options_.missing != Missing::kError && prices_->Lacking(fields_)) {
     times_->DropLast();
     ++rows_.missing;
     if (options_.missing == Missing::kSegment) rows_.cuts.push_back({rows_.open.size(), number_});
@@ -270,6 +200,7 @@ absl::Status FileReader::AddLine(const SplitLine& line) {
 absl::Status FileReader::FindHead() {
   std::string_view line;
   uint64_t skipped = 0;
+  std::string only;  // the line that was skipped, quoted
   for (;;) {
     VIXEN_ASSIGN_OR_RETURN(const bool more, lines_.Next(line));
     if (!more) break;
@@ -287,13 +218,28 @@ absl::Status FileReader::FindHead() {
     }
     // Some vendors put their address above the header.
     skipped = lines_.line_number();
+    only = Quoted(line);
     rows_.warnings.push_back(
-        absl::StrCat(Place(), " has a single field and was passed over: ", Quoted(line)));
+        absl::StrCat(Place(), " has a single field and was passed over: ", only));
   }
   return absl::InvalidArgumentError(
       skipped == 0 ? absl::StrCat(rows_.path, ": the file holds no line of data")
                    : absl::StrCat(rows_.path, ": line ", skipped,
-                                  " holds a single column and nothing follows"));
+                                  " holds a single column and nothing follows: ", only));
+}
+
+// A data frame's index without a name is its time, but may also count the rows.
+absl::StatusOr<FileRows> FileReader::CheckNumbering() {
+  constexpr int64_t kFirstTime = 100'000'000 * kNsPerSecond;  // 1973
+  if (columns_.numbered && times_->integer_epoch() && !rows_.time.empty() &&
+      std::ranges::max(rows_.time) < kFirstTime) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        rows_.path, ": the first column has no name and holds numbers up to ",
+        std::ranges::max(rows_.time) / kNsPerSecond,
+        ": rows are numbered there, and no column is called time or date; name it: --columns "
+        "time=…"));
+  }
+  return std::move(rows_);
 }
 
 absl::StatusOr<FileRows> FileReader::Read() {
@@ -319,16 +265,10 @@ absl::StatusOr<FileRows> FileReader::Read() {
   absl::StatusOr<std::vector<int64_t>> times = times_->Finish(rows_.path, place);
   if (!times.ok()) return times.status();
   rows_.time = *std::move(times);
-  return std::move(rows_);
+  return CheckNumbering();
 }
 
 }  // namespace
-
-uint32_t Instruments::NumberOf(const std::string& name) {
-  const auto [place, added] = numbers_.try_emplace(name, static_cast<uint32_t>(names_.size()));
-  if (added) names_.push_back(name);
-  return place->second;
-}
 
 absl::StatusOr<FileRows> ReadFileRows(const std::string& path, const CsvOptions& options,
                                       Zone* zone, Instruments& instruments) {

@@ -2,27 +2,15 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "market/csv/instruments.h"
 #include "market/csv/options.h"
 #include "market/csv/zone.h"
 
 namespace vixen::market::csv {
-
-// Names of instruments in order of first appearance.
-class Instruments {
- public:
-  // The number of `name`, a new one when it was not seen before.
-  uint32_t NumberOf(const std::string& name);
-  const std::vector<std::string>& names() const { return names_; }
-
- private:
-  std::vector<std::string> names_;
-  std::map<std::string, uint32_t> numbers_;
-};
 
 // A row without a price stood before row `before_row` (size(): after the last) and ends a segment.
 struct SegmentCut {

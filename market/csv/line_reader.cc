@@ -19,10 +19,21 @@ struct Magic {
 constexpr Magic kNotText[] = {
     {std::string_view("\xFF\xFE", 2), "UTF-16 text: save it as UTF-8 first"},
     {std::string_view("\xFE\xFF", 2), "UTF-16 text: save it as UTF-8 first"},
-    {std::string_view("PK\x03\x04", 4), "a zip archive: unpack it first"},
+    {std::string_view("PK\x03\x04", 4),
+     "a zip archive: unpack it first (an Excel workbook: save it as CSV)"},
+    {std::string_view("\xD0\xCF\x11\xE0", 4), "an Excel workbook: save it as CSV"},
+    {std::string_view("PAR1", 4), "Parquet: docs/import.md has the line that converts it"},
     {std::string_view("\x28\xB5\x2F\xFD", 4), "compressed with Zstandard: unpack it first"},
     {std::string_view("\xFD\x37zXZ", 5), "compressed with xz: unpack it first"},
     {std::string_view("BZh", 3), "compressed with bzip2: unpack it first"},
+    {"<!DOCTYPE", "a web page, not a table: look at it in a browser"},
+    {"<!doctype", "a web page, not a table: look at it in a browser"},
+    {"<html", "a web page, not a table: look at it in a browser"},
+    {"<?xml", "XML, not a table: save it as CSV"},
+    {"{", "JSON, not a table: write its bars as CSV"},
+    {"[[", "JSON, not a table: write its bars as CSV"},
+    {"[{", "JSON, not a table: write its bars as CSV"},
+    {"[\n", "JSON, not a table: write its bars as CSV"},
 };
 
 bool IsBlank(std::string_view line) {

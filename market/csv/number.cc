@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "market/csv/number.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
@@ -51,6 +52,49 @@ std::optional<double> ParseNumber(std::string_view text, char decimal) {
   char plain[kLongest] = {};
   for (size_t i = 0; i < text.size(); ++i) plain[i] = text[i] == decimal ? '.' : text[i];
   return ParsePlain(plain, plain + text.size());
+}
+
+std::optional<double> ParseGrouped(std::string_view text, char decimal, char thousands) {
+  if (thousands == 0 || text.find(thousands) == text.npos) return ParseNumber(text, decimal);
+  std::string plain(text.substr(0, text.starts_with('-') ? 1 : 0));
+  const std::string_view whole = text.substr(plain.size(), text.find(decimal) - plain.size());
+  for (size_t begin = 0; begin <= whole.size();) {
+    const size_t end = std::min(whole.find(thousands, begin), whole.size());
+    const size_t digits = end - begin;
+    if (begin == 0 ? digits < 1 || digits > 3 : digits != 3) return std::nullopt;
+    plain += whole.substr(begin, digits);
+    begin = end + 1;
+  }
+  const std::string_view rest = text.substr(std::min(text.find(decimal), text.size()));
+  if (rest.find(thousands) != rest.npos) return std::nullopt;
+  return ParseNumber(plain.append(rest), decimal);
+}
+
+std::string WhyNoNumber(std::string_view text, char decimal) {
+  constexpr std::string_view kDigits = "0123456789";
+  if (text.find_first_of(kDigits) == text.npos) return "";
+  if (decimal == ',' && ParsePlain(text.data(), text.data() + text.size())) {
+    return "with a decimal point: leave --decimal , out";
+  }
+  const auto commas = std::ranges::count(text, ',');
+  const bool point = text.find('.') != text.npos;
+  if (decimal == '.' && commas == 1 && !point && ParseNumber(text, ',')) {
+    // 1,234 may be either.
+    const bool thousands = text.size() - text.find(',') == 4;
+    return thousands ? "a decimal comma: --decimal ,; a thousands separator: --thousands ,"
+                     : "with a decimal comma: --decimal ,";
+  }
+  if (text.find_first_not_of("0123456789.,' -+\xA0\xC2\xAF\xE2\x80") == text.npos &&
+      (commas > 0 || point || text.find_first_of("' \xA0\xAF") != text.npos)) {
+    return "thousands separators: --thousands names them";
+  }
+  const size_t last = text.find_last_of(kDigits), first = text.find_first_of(kDigits);
+  const std::string_view tail = text.substr(last + 1);
+  if (tail.size() == 1 && std::string_view("KkMmBbTt%").find(tail[0]) != tail.npos) {
+    return "export whole numbers, without the letter";
+  }
+  if (first > 0 || !tail.empty()) return "export numbers only, without a unit or currency";
+  return "";
 }
 
 }  // namespace vixen::market::csv

@@ -20,6 +20,7 @@ enum class DateOrder {
 struct CsvOptions {
   char delimiter = 0;  // 0: comma, semicolon or tab, from the first line
   char decimal = '.';  // '.' or ','
+  char thousands = 0;  // between groups of three digits, such as ','; 0: there is none
   // Zone of times that carry none: an IANA name ("America/Chicago"), "UTC" or an offset ("-05:00").
   // Empty: such times are refused.
   std::string time_zone;

@@ -62,6 +62,10 @@ absl::StatusOr<Bars> ReadCsv(const std::vector<std::string>& paths, const CsvOpt
   if (options.decimal != '.' && options.decimal != ',') {
     return base::UsageError("--decimal must be . or ,");
   }
+  if (options.thousands == options.decimal) {
+    return base::UsageError(absl::StrCat("--thousands and --decimal are both ",
+                                         std::string(1, options.decimal)));
+  }
   std::optional<csv::Zone> zone;
   if (!options.time_zone.empty()) {
     VIXEN_ASSIGN_OR_RETURN(zone, csv::Zone::Parse(options.time_zone));

@@ -12,6 +12,11 @@ namespace {
 constexpr char kOtherKind[] =
     " is another kind of time than in the rows before (epoch, date, local time, time with offset)";
 
+constexpr char kUnderstood[] =
+    " is no time that is understood: 2024-01-31, 2024-01-31 09:30:00, with Z or an offset, "
+    "31.01.2024, 01/31/2024 9:30 AM, 31-Jan-2024, 20240131 093000, or seconds to nanoseconds since "
+    "1970";
+
 absl::Status Refused(const std::string& fault) { return absl::InvalidArgumentError(fault); }
 
 }  // namespace
@@ -89,7 +94,7 @@ absl::Status TimeColumn::Add(std::string_view text, std::string_view clock, bool
     }
   }
   if (const std::optional<EpochTime> time = ParseEpoch(text)) return AddEpoch(*time);
-  return Refused(" is no time that is understood");
+  return Refused(kUnderstood);
 }
 
 absl::Status TimeColumn::ChooseOrder(const std::string& path) {

@@ -3,18 +3,18 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
-#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/exit_code.h"
 #include "base/status_macros.h"
 #include "market/bar_check.h"
-#include "market/csv/columns.h"
 #include "market/format.h"
 #include "market/instrument_bars.h"
 #include "market/npy/archive.h"
+#include "market/npy/roles.h"
 #include "market/npy/table.h"
 
 namespace vixen::market {
@@ -26,112 +26,6 @@ using npy::Column;
 using Names = std::vector<std::string>;
 constexpr const char* kRoles[] = {"time",  "open",   "high",   "low",
                                   "close", "volume", "symbol", "last"};
-constexpr char kFeatures[] = "features";
-constexpr char kFeatureNames[] = "feature_names";
-
-std::string ListOf(const std::vector<Column>& columns) {
-  return absl::StrJoin(columns, ", ",
-                       [](std::string* out, const Column& column) { out->append(column.name); });
-}
-
-// The columns of one file by role.
-struct Roles {
-  const Column* time = nullptr;
-  const Column* prices[4] = {};  // open, high, low, close
-  const Column* volume = nullptr;
-  const Column* symbol = nullptr;
-  const Column* last = nullptr;
-};
-
-class RoleFinder {
- public:
-  RoleFinder(const std::vector<Column>& columns, const NpyOptions& options, const std::string& path)
-      : columns_(columns), options_(options), path_(path) {}
-
-  absl::StatusOr<Roles> Find() const {
-    Roles roles;
-    VIXEN_ASSIGN_OR_RETURN(roles.time, Role("time", {}));
-    const std::pair<const char*, Names> prices[] = {{"open", {"open", "o"}},
-                                                    {"high", {"high", "h"}},
-                                                    {"low", {"low", "l"}},
-                                                    {"close", {"close", "c"}}};
-    Names missing;
-    if (roles.time == nullptr) missing.push_back("time");
-    for (size_t i = 0; i < 4; ++i) {
-      VIXEN_ASSIGN_OR_RETURN(roles.prices[i], Role(prices[i].first, prices[i].second));
-      if (roles.prices[i] == nullptr) missing.push_back(prices[i].first);
-    }
-    VIXEN_ASSIGN_OR_RETURN(roles.volume, Role("volume", {"volume", "vol", "v"}));
-    VIXEN_ASSIGN_OR_RETURN(roles.symbol, Role("symbol", {"symbol", "ticker", "instrument"}));
-    VIXEN_ASSIGN_OR_RETURN(roles.last, Role("last", {"last"}));
-    if (!missing.empty()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(path_, ": no array or field for ", absl::StrJoin(missing, ", "),
-                       "; found: ", ListOf(columns_), ". Name them: --columns ",
-                       absl::StrJoin(missing, ",", [](std::string* out, const std::string& role) {
-                         absl::StrAppend(out, role, "=…");
-                       })));
-    }
-    VIXEN_RETURN_IF_ERROR(Check(roles));
-    return roles;
-  }
-
- private:
-  absl::StatusOr<const Column*> Role(const std::string& role, const Names& names) const {
-    const auto told = options_.columns.find(role);
-    const Column* found = nullptr;
-    for (const Column& column : columns_) {
-      const std::string canonical = csv::CanonicalName(column.name);
-      const bool fits = told != options_.columns.end() ? column.name == told->second
-                        : role == "time"               ? npy::IsTimeName(column.name)
-                                         : std::ranges::find(names, canonical) != names.end();
-      if (!fits) continue;
-      if (found != nullptr) {
-        return absl::InvalidArgumentError(absl::StrCat(path_, ": both ", found->name, " and ",
-                                                       column.name, " may be the ", role,
-                                                       "; say --columns ", role, "=…"));
-      }
-      found = &column;
-    }
-    if (told != options_.columns.end() && found == nullptr) {
-      return absl::InvalidArgumentError(absl::StrCat(path_, ": --columns ", role, "=", told->second,
-                                                     " names no array; found: ", ListOf(columns_)));
-    }
-    return found;
-  }
-
-  absl::Status Check(const Roles& roles) const {
-    const auto check = [&](const Column* column, bool fits, const char* wanted) -> absl::Status {
-      if (column == nullptr) return absl::OkStatus();
-      if (!fits) {
-        return absl::InvalidArgumentError(
-            absl::StrCat(path_, ": ", column->name, " is ", column->type().Name(), "; ", wanted));
-      }
-      if (column->rows() != roles.time->rows()) {
-        return absl::InvalidArgumentError(absl::StrCat(path_, ": ", column->name, " has ",
-                                                       column->rows(), " rows, ", roles.time->name,
-                                                       " has ", roles.time->rows()));
-      }
-      return absl::OkStatus();
-    };
-    for (const Column* price : roles.prices) {
-      VIXEN_RETURN_IF_ERROR(
-          check(price, price->type().is_number(), "prices are float32, float64 or integers"));
-    }
-    const Column* volume = roles.volume;
-    VIXEN_RETURN_IF_ERROR(check(volume, volume == nullptr || volume->type().is_number(),
-                                "volumes are float32, float64 or integers"));
-    const Column* symbol = roles.symbol;
-    VIXEN_RETURN_IF_ERROR(check(symbol, symbol == nullptr || symbol->type().is_text(),
-                                "symbols are texts (dtype U or S)"));
-    const Column* last = roles.last;
-    return check(last, last == nullptr || last->type().bytes == 1, "last is bool or uint8");
-  }
-
-  const std::vector<Column>& columns_;
-  const NpyOptions& options_;
-  const std::string& path_;
-};
 
 struct Series {
   InstrumentBars bars;
@@ -147,7 +41,7 @@ class Reader {
   absl::Status AddFile(const std::string& path) {
     VIXEN_ASSIGN_OR_RETURN(const std::vector<Array> arrays, npy::ReadArrays(path));
     const std::vector<Column> columns = npy::ColumnsOf(arrays);
-    VIXEN_ASSIGN_OR_RETURN(Roles roles, RoleFinder(columns, options_, path).Find());
+    VIXEN_ASSIGN_OR_RETURN(npy::Roles roles, npy::FindRoles(columns, options_, path));
     if (options_.no_volume) roles.volume = nullptr;
     const bool volume = roles.volume != nullptr;
     if (has_volume_ && *has_volume_ != volume) {
@@ -192,7 +86,7 @@ class Reader {
         absl::StrCat(path, ": row ", row, ", time ", FormatUtc(time), ": ", text));
   }
 
-  absl::Status AddRow(const std::string& path, const Roles& roles, int64_t time, uint64_t row) {
+  absl::Status AddRow(const std::string& path, const npy::Roles& roles, int64_t time, uint64_t row) {
     std::string name;
     if (roles.symbol != nullptr) name = npy::TextAt(roles.symbol->type(), roles.symbol->At(row));
     if (!options_.symbols.empty() &&
@@ -267,57 +161,6 @@ class Reader {
   std::optional<bool> has_volume_;
 };
 
-// A 2-D array [T, F] of numbers.
-absl::Status TakeMatrix(const Array& array, OwnFeatures& features) {
-  const npy::Field& field = array.fields[0];
-  if (array.shape.size() != 2 || array.is_structured() || !field.type.is_number()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(features.source, ": ", array.name, " is ", array.Describe(),
-                     "; features are a 2-D array [T, F] of float32, float64 or integers"));
-  }
-  if (features.names.size() != array.shape[1]) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        features.source, ": ", array.shape[1], " columns of features and ", features.names.size(),
-        " names; name each by --feature_names a,b,… or an "
-        "array feature_names in the archive"));
-  }
-  features.values.reserve(array.shape[0] * array.shape[1]);
-  for (uint64_t row = 0; row < array.shape[0]; ++row) {
-    for (uint64_t column = 0; column < array.shape[1]; ++column) {
-      features.values.push_back(
-          static_cast<float>(npy::NumberAt(field.type, array.At(field, row, column))));
-    }
-  }
-  return absl::OkStatus();
-}
-
-absl::Status TakeColumns(const std::vector<Column>& columns, OwnFeatures& features) {
-  std::vector<const Column*> taken;
-  for (const Column& column : columns) {
-    if (npy::IsTimeName(column.name)) continue;
-    if (!column.type().is_number()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(features.source, ": ", column.name, " is ", column.type().Name(),
-                       "; features are float32, float64 or integers"));
-    }
-    if (!taken.empty() && column.rows() != taken[0]->rows()) {
-      return absl::InvalidArgumentError(absl::StrCat(features.source, ": ", column.name, " has ",
-                                                     column.rows(), " rows, ", taken[0]->name,
-                                                     " has ", taken[0]->rows()));
-    }
-    taken.push_back(&column);
-    features.names.push_back(column.name);
-  }
-  if (taken.empty())
-    return absl::InvalidArgumentError(absl::StrCat(features.source, ": no column of features"));
-  for (uint64_t row = 0; row < taken[0]->rows(); ++row) {
-    for (const Column* column : taken) {
-      features.values.push_back(static_cast<float>(npy::NumberAt(column->type(), column->At(row))));
-    }
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 absl::StatusOr<Bars> ReadNpy(const std::vector<std::string>& paths, const NpyOptions& options) {
@@ -330,49 +173,6 @@ absl::StatusOr<Bars> ReadNpy(const std::vector<std::string>& paths, const NpyOpt
   Reader reader(options);
   for (const std::string& path : paths) VIXEN_RETURN_IF_ERROR(reader.AddFile(path));
   return reader.Finish();
-}
-
-absl::StatusOr<OwnFeatures> ReadOwnFeatures(const std::string& path,
-                                            const std::vector<std::string>& names) {
-  VIXEN_ASSIGN_OR_RETURN(const std::vector<Array> arrays, npy::ReadArrays(path));
-  OwnFeatures features;
-  features.source = path;
-  const std::vector<Column> columns = npy::ColumnsOf(arrays);
-  for (const Column& column : columns) {
-    if (!npy::IsTimeName(column.name)) continue;
-    VIXEN_ASSIGN_OR_RETURN(features.timestamp, npy::TimesOf(column, path));
-  }
-  const auto named = [&arrays](const char* name) {
-    return std::ranges::find(arrays, name, &Array::name);
-  };
-  const bool whole = arrays.size() == 1 && arrays[0].name.empty() && !arrays[0].is_structured();
-  if (whole || named(kFeatures) != arrays.end()) {
-    features.names = names;
-    if (const auto array = named(kFeatureNames); names.empty() && array != arrays.end()) {
-      if (array->shape.size() != 1 || !array->fields[0].type.is_text()) {
-        return absl::InvalidArgumentError(
-            absl::StrCat(path, ": feature_names is ", array->Describe(), ", not a list of texts"));
-      }
-      for (uint64_t i = 0; i < array->shape[0]; ++i) {
-        features.names.push_back(
-            npy::TextAt(array->fields[0].type, array->At(array->fields[0], i)));
-      }
-    }
-    VIXEN_RETURN_IF_ERROR(TakeMatrix(whole ? arrays[0] : *named(kFeatures), features));
-  } else {
-    if (!names.empty()) {
-      return base::UsageError(
-          absl::StrCat("--feature_names is for a 2-D array; ", path, " names its columns itself"));
-    }
-    VIXEN_RETURN_IF_ERROR(TakeColumns(columns, features));
-  }
-  if (!features.timestamp.empty() &&
-      features.timestamp.size() * features.names.size() != features.values.size()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ": ", features.timestamp.size(), " times for ",
-                     features.values.size() / features.names.size(), " rows of features"));
-  }
-  return features;
 }
 
 }  // namespace vixen::market

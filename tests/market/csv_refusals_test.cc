@@ -32,6 +32,10 @@ TEST_F(CsvRefusals, AZeroPrice) {
 TEST_F(CsvRefusals, EmptyFieldsAreNotFilled) {
   ExpectRefused("time,open,high,low,close\n2020-04-17,,,,\n2020-04-18,,,,\n2020-04-19,1,1,1,1\n",
                 {"a.csv: line 2 (row 1), time `2020-04-17`: open = `` is not a finite decimal"});
+  ExpectRefused(
+      "time,open,high,low,close\n2020-04-17,100,100,100,\n2020-04-18,100,100,100,\n"
+      "2020-04-19,100,100,100,100\n2020-04-20,101,101,101,101\n",
+      {"a.csv: line 2 (row 1), time `2020-04-17`: close = `` is not a finite decimal number"});
   ExpectRowRefused("2020-04-20T00:00:00Z,10,11,9,,5", "close = `` is not a finite decimal number");
   ExpectRowRefused("2020-04-20T00:00:00Z,10,11,9,10,",
                    "volume = `` is not a finite decimal number");

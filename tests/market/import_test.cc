@@ -356,6 +356,23 @@ TEST(BarWarnings, AreSilentAboutAnOrdinaryMarket) {
   EXPECT_THAT(WarningsAbout(Walk(400)), IsEmpty());
 }
 
+TEST(BarWarnings, NameAPriceThatNeverMoves) {
+  Bars bars = Walk(30);
+  for (auto* column : {&bars.open, &bars.high, &bars.low, &bars.close}) column->assign(30, 5.0);
+  EXPECT_THAT(WarningsAbout(bars), ElementsAre(HasSubstr("the price is 5 in every bar")));
+}
+
+TEST(Import, WeeksWithoutBarsAreNamedUnlessGapsWereDecidedAbout) {
+  Bars bars = Joined(Walk(300), Walk(300, 2, 1'707'205'800'000'000'000));
+  bars.last[299] = 0;
+  EXPECT_THAT(Imported(bars, Raw()).report.warnings,
+              ::testing::Contains(HasSubstr("no bars for 34 days after 2024-01-02T19:29:00Z")));
+  ImportOptions options = Raw();
+  options.max_gap_ns = 60 * kMinute;
+  EXPECT_THAT(Imported(bars, options).report.warnings,
+              ::testing::Not(::testing::Contains(HasSubstr("no bars for"))));
+}
+
 TEST(BarWarnings, NameAVolumeOfZeros) {
   Bars bars = Walk(30);
   bars.volume.assign(30, 0.0);

@@ -27,7 +27,7 @@ namespace {
 struct ImportFlags {
   std::vector<std::string> inputs;
   std::string out;
-  std::string delimiter, decimal = ".", header = "auto", date_order = "auto", duplicates = "error";
+  std::string delimiter, decimal = ".", thousands, header = "auto", date_order = "auto", duplicates = "error";
   std::vector<std::string> columns;
   std::string gaps, max_gap, split, fit, scaler_from;
   std::string missing = "error";
@@ -47,6 +47,9 @@ absl::Status FillCsvOptions(ImportFlags& flags) {
     VIXEN_ASSIGN_OR_RETURN(flags.csv.delimiter, ParseDelimiter(flags.delimiter));
   }
   flags.csv.decimal = flags.decimal[0];
+  flags.csv.thousands = flags.thousands.empty()     ? '\0'
+                        : flags.thousands == "space" ? ' '
+                                                     : flags.thousands[0];
   flags.csv.header = flags.header == "auto";
   flags.csv.date_order = flags.date_order == "mdy"   ? market::DateOrder::kMonthFirst
                          : flags.date_order == "dmy" ? market::DateOrder::kDayFirst
@@ -174,6 +177,10 @@ void AddCsvFlags(CLI::App& command, ImportFlags& flags) {
   command.add_option("--delimiter", flags.delimiter, "one character or tab; default found out");
   command.add_option("--decimal", flags.decimal, "decimal sign, . or ,")
       ->check(CLI::IsMember({".", ","}));
+  command
+      .add_option("--thousands", flags.thousands,
+                  "sign between groups of three digits: , . ' or space; default none")
+      ->check(CLI::IsMember({",", ".", "'", "space"}));
   command.add_option("--date_order", flags.date_order, "of dates such as 1/4/1999: mdy, dmy, auto")
       ->check(CLI::IsMember({"auto", "mdy", "dmy"}));
   command.add_flag("--adjust", flags.csv.adjust,
