@@ -3,27 +3,17 @@
 may go wrong with them, and how it is mended. Ports stay the same over restarts."""
 import pathlib
 import shutil
-import socket
 import subprocess
 import sys
 
 from tools import SOURCE, run
 
 sys.path.insert(0, str(SOURCE / "tests/integration"))
-from processes import BIN, Process, vixen  # noqa: E402
+from processes import BIN, Process, flags, free_port, vixen  # noqa: E402
 
 ACTOR = {"episodes": 8, "steps": 16, "curiosity_max": 0, "hidden1": 16, "hidden2": 16, "value_hidden": 16,
          "advantage_hidden": 16, "threads": 1}
 LEARNER = {"capacity": 20000, "min_size": 256, "samples_per_insert": 8, "batch_size": 32, "torch_threads": 1}
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
-
-
-def flags(settings):
-    return [text for name, value in settings.items() for text in (f"--{name}", str(value))]
 
 
 class Scene:

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Small actors, learners and consumers of the fault tests and benches: short launches, narrow networks."""
 import pathlib
-import random
-import socket
 import subprocess
 import sys
 import tempfile
@@ -12,32 +10,13 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "integration")]
 import books  # noqa: E402
 from consumer import Journal  # noqa: E402
-from processes import BIN, Process, vixen, wait_for  # noqa: E402
+from processes import BIN, Process, flags, free_port, vixen, wait_for  # noqa: E402
 from stock_client import actor_pb2, actor_pb2_grpc, channel_to, grpc, network, np, push, weights_pb2  # noqa: E402
 
 SMALL = {"episodes": 4, "steps": 8, "curiosity_max": 0, "hidden1": 16, "hidden2": 16, "value_hidden": 16,
          "advantage_hidden": 16, "threads": 1, "keepalive_seconds": 1, "progress_deadline_seconds": 1}
 LEARNER = {"capacity": 20000, "min_size": 64, "samples_per_insert": 1, "batch_size": 32, "torch_threads": 1,
            "keepalive_seconds": 1, "metrics_listen": "127.0.0.1:0", "listen": "127.0.0.1:0", "policy": "p", "group": "g", "consumer": "c"}
-
-
-def flags(settings):
-    return [text for name, value in settings.items() for text in (f"--{name}", str(value))]
-
-
-def free_port():
-    """Below the ports that the system gives out by itself: one that an actor gives up for a moment while it
-    is killed must not be taken meanwhile by somebody's connection. Where there are none below, one of those."""
-    first = int(pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
-    ports = range(max(1024, first - 12000), first)
-    for port in random.SystemRandom().sample(ports, min(100, len(ports))):
-        try:
-            with socket.create_server(("127.0.0.1", port)):
-                return port
-        except OSError:
-            continue
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return server.getsockname()[1]
 
 
 class World:

@@ -17,20 +17,15 @@
 #include "kernels/collect/cuda_executor.h"
 #include "kernels/verify/golden_case.h"
 #include "kernels/verify/step_check.h"
+#include "tests/golden/golden_folder.h"
 
 namespace vixen::kernels {
 namespace {
 
-std::string GoldenFolder() {
-  if (const char* folder = std::getenv("VIXEN_GOLDEN_DIR")) return folder;
-  const char* source = std::getenv("VIXEN_SOURCE_DIR");
-  return std::string(source == nullptr ? "." : source) + "/tests/golden";
-}
-
 std::vector<GoldenCase> GoldenCases() {
   std::vector<std::string> paths;
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(GoldenFolder(), error)) {
+  for (const auto& entry : std::filesystem::directory_iterator(vixen::testing::GoldenFolder(), error)) {
     if (entry.path().extension() == ".safetensors") paths.push_back(entry.path().string());
   }
   std::sort(paths.begin(), paths.end());

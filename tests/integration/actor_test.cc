@@ -11,11 +11,9 @@
 #include "base/str_cat.h"
 #include "kernels/nn/network.h"
 #include "proto/codec/convert.h"
-#include "tests/integration/process.h"
-#include "tests/scratch_folder.h"
+#include "tests/integration/actor_fixture.h"
 #include "tests/server/collect_client.h"
 #include "tests/server/push_client.h"
-#include "tests/server/tiny_dataset.h"
 
 namespace vixen {
 namespace {
@@ -27,13 +25,8 @@ using server::TestWeights;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-class ActorTest : public ::testing::Test {
+class ActorTest : public OneActorTest {
  protected:
-  void SetUp() override {
-    const auto tiny = server::TinyDataset(400);
-    ASSERT_TRUE(tiny.ok()) << tiny.status();
-    ASSERT_TRUE((*tiny)->Write(dataset).ok());
-  }
   std::vector<std::string> Arguments(std::vector<std::string> more = {}) {
     std::vector<std::string> arguments = {"--dataset",
                                           dataset,
@@ -63,9 +56,8 @@ class ActorTest : public ::testing::Test {
     return arguments;
   }
   void Start(const std::vector<std::string>& more = {}) {
-    actor.emplace(folder.path(), "vixen-actor", Arguments(more));
-    ports = actor->WaitForPorts(port_file);
-    ASSERT_EQ(ports.size(), 2u) << actor->Errors();
+    StartActor(Arguments(more), 2);
+    ASSERT_EQ(ports.size(), 2u);
     channel = grpc::CreateChannel(base::StrCat("127.0.0.1:", ports[0]),
                                   grpc::InsecureChannelCredentials());
     info = server::InfoOf(channel);
@@ -90,11 +82,6 @@ class ActorTest : public ::testing::Test {
     EXPECT_EQ(now.policies(0).epsilon(), 0.5f);
   }
 
-  vixen::testing::ScratchFolder folder;
-  const std::string dataset = folder.File("d.safetensors");
-  const std::string port_file = folder.File("ports");
-  std::optional<vixen::testing::Process> actor;
-  std::vector<int> ports;
   std::shared_ptr<grpc::Channel> channel;
   v1::GetInfoResponse info;
 };

@@ -2,12 +2,10 @@
 """Checkpoints, resume and audit through the real processes: what a killed learner goes on from, and that both
 ends account for every row."""
 import json
-import pathlib
 import shutil
-import tempfile
 import unittest
 
-from processes import Process, vixen
+from processes import WithProcesses, vixen
 
 BED = ["--episodes", 32, "--steps", 16, "--carry_over", "--max_episode_steps", 200, "--actions", "1,19,37",
        "--gamma", 0.95, "--risk_scale", 0, "--diversity_penalty", 0]
@@ -17,19 +15,7 @@ LEARNER = ["--capacity", 20000, "--min_size", 512, "--n_step", 3, "--batch_size"
 OFFLINE = [*LEARNER, "--samples_per_insert", 64, "--limiter_window", 100000, "--curiosity_every", 3]
 
 
-class Folder(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.path = pathlib.Path(folder.name)
-        self.dataset = self.path / "b0.safetensors"
-        vixen("synth", "b0", "--bars", 20000, "--seed", 11, "--out", self.dataset)
-
-    def start(self, name, program, *arguments):
-        process = Process(self.path, name, program, *arguments)
-        self.addCleanup(process.kill)
-        return process
-
+class Folder(WithProcesses):
     def start_actor(self, *more):
         actor = self.start("actor", "vixen-actor", "--dataset", self.dataset, "--listen", "127.0.0.1:0",
                            "--metrics_listen", "127.0.0.1:0", "--threads", 1, *BED, *NETWORK, *more)

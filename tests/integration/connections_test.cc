@@ -9,11 +9,9 @@
 
 #include "base/str_cat.h"
 #include "proto/transport/channel.h"
-#include "tests/integration/process.h"
-#include "tests/scratch_folder.h"
+#include "tests/integration/actor_fixture.h"
 #include "tests/server/collect_client.h"
 #include "tests/server/push_client.h"
-#include "tests/server/tiny_dataset.h"
 
 namespace vixen {
 namespace {
@@ -44,22 +42,18 @@ class SilentPeers {
   std::vector<int> peers_;
 };
 
-class ConnectionsTest : public ::testing::Test {
+class ConnectionsTest : public OneActorTest {
  protected:
   void SetUp() override {
     rlimit limit{};
     getrlimit(RLIMIT_NOFILE, &limit);
     limit.rlim_cur = limit.rlim_max;
     setrlimit(RLIMIT_NOFILE, &limit);
-    const auto tiny = server::TinyDataset(400);
-    ASSERT_TRUE(tiny.ok()) << tiny.status();
-    ASSERT_TRUE((*tiny)->Write(dataset).ok());
-    actor.emplace(folder.path(), "vixen-actor",
-                  std::vector<std::string>{"--dataset", dataset, "--port_file", port_file,
-                                           "--listen", "127.0.0.1:0", "--metrics_listen",
-                                           "127.0.0.1:0", "--episodes", "8", "--steps", "16"});
-    ports = actor->WaitForPorts(port_file);
-    ASSERT_EQ(ports.size(), 2u) << actor->Errors();
+    OneActorTest::SetUp();
+    StartActor({"--dataset", dataset, "--port_file", port_file, "--listen", "127.0.0.1:0",
+                "--metrics_listen", "127.0.0.1:0", "--episodes", "8", "--steps", "16"},
+               2);
+    ASSERT_EQ(ports.size(), 2u);
     channel = Connect();
     info = server::InfoOf(channel);
     server::PushAllKinds(channel, info, 1, 0.01f);
@@ -88,11 +82,6 @@ class ConnectionsTest : public ::testing::Test {
     }
   }
 
-  vixen::testing::ScratchFolder folder;
-  const std::string dataset = folder.File("d.safetensors");
-  const std::string port_file = folder.File("ports");
-  std::optional<vixen::testing::Process> actor;
-  std::vector<int> ports;
   std::shared_ptr<grpc::Channel> channel;
   v1::GetInfoResponse info;
 };

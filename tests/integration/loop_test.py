@@ -2,14 +2,12 @@
 """The whole loop through the real processes on a market whose optimum is known."""
 import json
 import math
-import pathlib
 import statistics
 import struct
 import subprocess
-import tempfile
 import unittest
 
-from processes import BIN, SOURCE, Process, read_log, vixen, wait_for
+from processes import BIN, SOURCE, WithProcesses, read_log, vixen, wait_for
 
 # Settings of the test-bed (docs/testbed.md): three positions at the market, short launches, no shaping.
 BED = ["--episodes", 64, "--steps", 4, "--carry_over", "--max_episode_steps", 500, "--actions", "1,19,37",
@@ -21,18 +19,8 @@ LEARNER = ["--capacity", 200000, "--min_size", 512, "--samples_per_insert", 32, 
            "--metrics_listen", "127.0.0.1:0", "--torch_threads", 1]
 
 
-class Loop(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
-        self.path = pathlib.Path(self.folder.name)
-        self.dataset = self.path / "b0.safetensors"
-        vixen("synth", "b0", "--bars", 50000, "--seed", 11, "--out", self.dataset)
-
-    def start(self, name, program, *arguments):
-        process = Process(self.path, name, program, *arguments)
-        self.addCleanup(process.kill)
-        return process
+class Loop(WithProcesses):
+    bars = 50000
 
     def start_actor(self):
         actor = self.start("actor", "vixen-actor", "--dataset", self.dataset, "--listen", "127.0.0.1:0",

@@ -3,9 +3,13 @@
 import json
 import os
 import pathlib
+import random
 import signal
+import socket
 import subprocess
+import tempfile
 import time
+import unittest
 import urllib.request
 
 SOURCE = pathlib.Path(os.environ["VIXEN_SOURCE_DIR"])
@@ -22,6 +26,26 @@ def wait_for(condition, what, seconds=60.0):
         if time.monotonic() > deadline:
             raise AssertionError(f"waited {seconds} s for {what}")
         time.sleep(0.02)
+
+
+def free_port():
+    """Below the ports that the system gives out by itself: one that an actor gives up for a moment while it
+    is killed must not be taken meanwhile by somebody's connection. Where there are none below, one of those."""
+    first = int(pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    ports = range(max(1024, first - 12000), first)
+    for port in random.SystemRandom().sample(ports, min(100, len(ports))):
+        try:
+            with socket.create_server(("127.0.0.1", port)):
+                return port
+        except OSError:
+            continue
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return server.getsockname()[1]
+
+
+def flags(settings):
+    """Settings by name as flags of a command line."""
+    return [text for name, value in settings.items() for text in (f"--{name}", str(value))]
 
 
 def vixen(*arguments, check=True):
@@ -84,3 +108,20 @@ def read_log(path):
         return []
     lines = path.read_text().splitlines(keepends=True)
     return [json.loads(line) for line in lines if line.endswith("\n")]
+
+
+class WithProcesses(unittest.TestCase):
+    """A folder with a dataset of bed b0, and processes that end with the test."""
+    bars = 20000
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = pathlib.Path(folder.name)
+        self.dataset = self.path / "b0.safetensors"
+        vixen("synth", "b0", "--bars", self.bars, "--seed", 11, "--out", self.dataset)
+
+    def start(self, name, program, *arguments, environment=None):
+        process = Process(self.path, name, program, *arguments, environment=environment)
+        self.addCleanup(process.kill)
+        return process

@@ -2,13 +2,10 @@
 """Several learners on one policy through the real processes, started as a launcher starts them: by RANK,
 WORLD_SIZE, MASTER_ADDR and MASTER_PORT."""
 import json
-import pathlib
 import re
-import socket
-import tempfile
 import unittest
 
-from processes import Process, read_log, vixen
+from processes import WithProcesses, free_port, read_log, vixen
 
 BED = ["--episodes", 32, "--steps", 8, "--carry_over", "--max_episode_steps", 200, "--actions", "1,19,37",
        "--gamma", 0.95, "--risk_scale", 0, "--diversity_penalty", 0]
@@ -17,27 +14,12 @@ LEARNER = ["--capacity", 20000, "--min_size", 512, "--batch_size", 32, "--sample
            "--metrics_listen", "127.0.0.1:0", "--torch_threads", 1, "--rank_timeout_seconds", 5]
 
 
-def free_port():
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return taken.getsockname()[1]
-
-
-class Ranks(unittest.TestCase):
+class Ranks(WithProcesses):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.path = pathlib.Path(folder.name)
-        self.dataset = self.path / "b0.safetensors"
-        vixen("synth", "b0", "--bars", 20000, "--seed", 11, "--out", self.dataset)
+        super().setUp()
         self.actor = self.start("actor", "vixen-actor", "--dataset", self.dataset, "--listen", "127.0.0.1:0",
                                 "--metrics_listen", "127.0.0.1:0", "--threads", 1, *BED, *NETWORK)
         self.port = self.actor.ports()[0]
-
-    def start(self, name, program, *arguments, environment=None):
-        process = Process(self.path, name, program, *arguments, environment=environment)
-        self.addCleanup(process.kill)
-        return process
 
     def start_ranks(self, world, *more, of_rank=lambda rank: []):
         port = free_port()

@@ -14,11 +14,9 @@
 #include "base/file.h"
 #include "base/str_cat.h"
 #include "proto/transport/channel.h"
-#include "tests/integration/process.h"
-#include "tests/scratch_folder.h"
+#include "tests/integration/actor_fixture.h"
 #include "tests/server/collect_client.h"
 #include "tests/server/push_client.h"
-#include "tests/server/tiny_dataset.h"
 
 namespace vixen {
 namespace {
@@ -29,12 +27,10 @@ using ::testing::HasSubstr;
 
 constexpr std::chrono::seconds kPatience(20);
 
-class TlsTest : public ::testing::Test {
+class TlsTest : public OneActorTest {
  protected:
   void SetUp() override {
-    const auto tiny = server::TinyDataset(400);
-    ASSERT_TRUE(tiny.ok()) << tiny.status();
-    ASSERT_TRUE((*tiny)->Write(dataset).ok());
+    OneActorTest::SetUp();
     MakeCertificates(certificates);
   }
   static void MakeCertificates(const std::string& folder, const std::string& options = "") {
@@ -67,9 +63,7 @@ class TlsTest : public ::testing::Test {
     arguments.insert(arguments.end(), {"--tls_key", certificates + "/actor.key"});
     arguments.insert(arguments.end(), {"--tls_ca", certificates + "/ca.pem"});
     arguments.insert(arguments.end(), more.begin(), more.end());
-    actor.emplace(folder.path(), "vixen-actor", arguments);
-    ports = actor->WaitForPorts(port_file);
-    ASSERT_EQ(ports.size(), 3u) << actor->Errors();
+    StartActor(arguments, 3);
   }
   std::shared_ptr<grpc::Channel> Connect(const v1::TlsSettings& tls) {
     auto channel = transport::MakeChannel(base::StrCat("127.0.0.1:", ports[0]), tls);
@@ -101,12 +95,7 @@ class TlsTest : public ::testing::Test {
     return ::testing::AssertionSuccess();
   }
 
-  vixen::testing::ScratchFolder folder;
-  const std::string dataset = folder.File("d.safetensors");
-  const std::string port_file = folder.File("ports");
   const std::string certificates = folder.File("certificates");
-  std::optional<vixen::testing::Process> actor;
-  std::vector<int> ports;
 };
 
 TEST_F(TlsTest, EachRoleOpensItsOwnServiceOnly) {

@@ -11,20 +11,15 @@
 
 #include "base/tensor_file.h"
 #include "kernels/verify/golden_case.h"
+#include "tests/golden/golden_folder.h"
 
 namespace vixen::kernels {
 namespace {
 
-std::string GoldenFolder() {
-  if (const char* folder = std::getenv("VIXEN_GOLDEN_DIR")) return folder;
-  const char* source = std::getenv("VIXEN_SOURCE_DIR");
-  return std::string(source == nullptr ? "." : source) + "/tests/golden";
-}
-
 std::vector<std::string> GoldenFiles() {
   std::vector<std::string> files;
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(GoldenFolder(), error)) {
+  for (const auto& entry : std::filesystem::directory_iterator(vixen::testing::GoldenFolder(), error)) {
     if (entry.path().extension() == ".safetensors") files.push_back(entry.path().string());
   }
   std::sort(files.begin(), files.end());
@@ -46,7 +41,7 @@ TEST(GoldenCases, PassOnTheCpuExecutorInFp32) {
     EXPECT_TRUE(result->passed()) << result->Describe();
     cases += 1;
   }
-  EXPECT_GT(cases, 0) << "no golden case in " << GoldenFolder();
+  EXPECT_GT(cases, 0) << "no golden case in " << vixen::testing::GoldenFolder();
 }
 
 }  // namespace

@@ -12,14 +12,14 @@
 #include "base/tensor_file.h"
 #include "gtest/gtest.h"
 #include "market/features.h"
+#include "tests/golden/golden_folder.h"
 
 namespace vixen::market {
 namespace {
 
 std::string GoldenPath() {
   if (const char* path = std::getenv("VIXEN_FEATURES_GOLDEN")) return path;
-  const char* root = std::getenv("VIXEN_SOURCE_DIR");
-  return std::string(root == nullptr ? "." : root) + "/tests/golden/features.safetensors";
+  return vixen::testing::GoldenFolder() + "/features.safetensors";
 }
 
 Bars ReadBars(const base::TensorFile& file) {

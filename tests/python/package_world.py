@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Actors for the tests of the Python package. Exit code 77 where one of its packages is not installed."""
 import pathlib
-import socket
 import sys
 import tempfile
 import unittest
@@ -15,18 +14,13 @@ except ImportError as error:
     sys.exit(77)
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "fault"))  # proxy.py
 import vixen
-from processes import Process
+from processes import Process, free_port
 from processes import vixen as run_tool
 from processes import wait_for  # noqa: F401
 from vixen import weights
 
 SMALL = {"episodes": 8, "steps": 32, "curiosity_max": 0, "hidden1": 32, "hidden2": 32, "value_hidden": 16,
          "advantage_hidden": 16, "threads": 1, "keepalive_seconds": 1}
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
 
 
 def random_tensors(architecture, kind="online", seed=1):

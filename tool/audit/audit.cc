@@ -15,6 +15,7 @@
 #include "proto/config/leaf.h"
 #include "proto/config/settings.h"
 #include "proto/config/value_text.h"
+#include "tool/market_view.h"
 
 namespace vixen::tool {
 namespace {
@@ -69,13 +70,7 @@ absl::StatusOr<kernels::CollectorOptions> OptionsOf(const Auditor& auditor,
   VIXEN_RETURN_IF_ERROR(options.architecture.Check());
   options.episodes = header.episodes();
   options.steps = header.steps();
-  options.market = {.features = dataset.features().data(),
-                    .targets = dataset.targets().data(),
-                    .last = dataset.last().data(),
-                    .bars = static_cast<uint32_t>(dataset.bars()),
-                    .feature_count = dataset.feature_count(),
-                    .begin = static_cast<uint32_t>(range.begin),
-                    .end = static_cast<uint32_t>(range.end)};
+  options.market = MarketViewOf(dataset, range);
   if (options.settings.carry_over && recorded.batch.start_states.empty()) {
     return absl::InvalidArgumentError(
         "made with carry_over, but recorded without the slot states at its start; vixen collect "

@@ -11,6 +11,7 @@
 #include "proto/config/settings.h"
 #include "tool/collect/sources.h"
 #include "tool/eval/policy_inputs.h"
+#include "tool/market_view.h"
 
 namespace vixen::tool {
 namespace {
@@ -45,13 +46,7 @@ absl::Status CollectLocally(const LocalSource& source, uint64_t launches, const 
   options.episodes = environment.episodes();
   options.steps = environment.steps();
   options.precision = source.executor.precision;
-  options.market = {.features = dataset.features().data(),
-                    .targets = dataset.targets().data(),
-                    .last = dataset.last().data(),
-                    .bars = static_cast<uint32_t>(dataset.bars()),
-                    .feature_count = dataset.feature_count(),
-                    .begin = static_cast<uint32_t>(range.begin),
-                    .end = static_cast<uint32_t>(range.end)};
+  options.market = MarketViewOf(dataset, range);
   const bool with_curiosity = options.settings.curiosity_max > 0;
   if (with_curiosity && inputs.weights.curiosity.values.empty()) {
     return absl::FailedPreconditionError(

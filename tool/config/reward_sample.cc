@@ -14,6 +14,7 @@
 #include "proto/config/settings.h"
 #include "tool/eval/evaluation.h"
 #include "tool/format.h"
+#include "tool/market_view.h"
 
 namespace vixen::tool {
 namespace {
@@ -96,13 +97,7 @@ absl::StatusOr<RewardSample> SampleRewards(const std::string& data,
   options.steps = std::clamp<uint32_t>(options.steps, 1, kRowsALaunch);
   options.episodes = static_cast<uint32_t>(
       std::clamp<uint64_t>(kRowsALaunch / options.steps, 1, environment.episodes()));
-  options.market = {.features = dataset->features().data(),
-                    .targets = dataset->targets().data(),
-                    .last = dataset->last().data(),
-                    .bars = static_cast<uint32_t>(dataset->bars()),
-                    .feature_count = dataset->feature_count(),
-                    .begin = static_cast<uint32_t>(range.begin),
-                    .end = static_cast<uint32_t>(range.end)};
+  options.market = MarketViewOf(*dataset, range);
   RewardSample sample;
   sample.bars = StrCat("bars ", range.begin, ":", range.end, " of ", Count(dataset->bars()));
   VIXEN_ASSIGN_OR_RETURN(sample.random, Collect(options, 1.0f));

@@ -286,7 +286,7 @@ void AddEval(CLI::App& app, Selected& selected) {
       "  vixen eval --data d.safetensors --weights w.safetensors --folds 5 --out folds.json\n"
       "  vixen eval --data d.safetensors --weights w1.safetensors w2.safetensors --folds 2 --out "
       "e.json\n"
-      "  vixen eval --data d.safetensors --weights w.safetensors --epsilon 0.05 --seeds 10 --json");
+      "  vixen eval --data d.safetensors --weights w.safetensors --epsilon 0.05 --seeds 10 --json\n");
   flags->config = std::make_unique<config::ConfigFlags>(*command, flags->environment);
   flags->preset = command->get_option("--preset");
   command->callback([flags, &selected] { selected = [flags] { return RunEval(*flags); }; });

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-#include <cmath>
-#include <functional>
-
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "tool/eval/evaluation.h"
+#include "tool/eval/evaluation_check.h"
 #include "tool/eval/evaluation_fields.h"
 #include "tool/eval/json_fields.h"
+#include "tool/eval/metrics_json.h"
 
 namespace vixen::tool {
 namespace {
@@ -36,53 +34,22 @@ absl::Status FromJson(const Json& top, const char* key, T& value) {
   return absl::OkStatus();
 }
 
-// Numbers and nulls under "metrics", the nulls' reasons under "reasons": a reader finds plain
-// numbers.
-struct MetricsJson {
-  Json values = Json::object();
-  Json reasons = Json::object();
-};
-
-MetricsJson ToMetricsJson(const Metrics& metrics) {
-  MetricsJson json;
-  for (const MetricSpec& spec : MetricSpecs()) {
-    const std::string key(spec.key);
-    const Metric& metric = metrics[spec.id];
-    json.values[key] = metric.value ? Json(*metric.value) : Json(nullptr);
-    if (!metric.value) json.reasons[key] = metric.reason;
-  }
-  json.values["drawdown_recovered"] = metrics.recovered;
-  json.values["ruined"] = metrics.ruined;
-  return json;
-}
-
 void WriteMetrics(const char* name, const Metrics& metrics, Json& top) {
   MetricsJson json = ToMetricsJson(metrics);
   top["metrics"][name] = std::move(json.values);
   top["reasons"][name] = std::move(json.reasons);
 }
 
-absl::Status ReadMetrics(const std::string& name, const Json& values, const Json& reasons,
-                         Metrics& metrics) {
-  for (const MetricSpec& spec : MetricSpecs()) {
-    const std::string key(spec.key);
-    const Json& value = values.at(key);
-    if (value.is_number()) {
-      metrics[spec.id].value = value.get<double>();
-    } else if (value.is_null()) {
-      metrics[spec.id].reason = reasons.value(key, "");
-    } else {
-      return absl::InvalidArgumentError(absl::StrCat(name, ".", key, " is no number"));
-    }
-  }
-  metrics.recovered = values.at("drawdown_recovered").get<bool>();
-  metrics.ruined = values.at("ruined").get<bool>();
-  return absl::OkStatus();
-}
-
 absl::Status ReadMetrics(const char* name, const Json& top, Metrics& metrics) {
   return ReadMetrics(absl::StrCat("metrics.", name), top.at("metrics").at(name),
                      top.at("reasons").at(name), metrics);
+}
+
+template <typename T>
+Json SpreadsOf(const std::vector<T>& values, Metrics T::*own) {
+  std::vector<const Metrics*> metrics;
+  for (const T& value : values) metrics.push_back(&(value.*own));
+  return SpreadsToJson(metrics);
 }
 
 // An array of objects with metrics of their own; `more` names further metrics beside "metrics".
@@ -122,39 +89,6 @@ absl::Status ManyFromJson(const Json& top, const char* key, std::vector<T>& valu
   return absl::OkStatus();
 }
 
-// {"sharpe": {"mean": …}} over folds or seeds, for programs that read the file.
-template <typename T>
-Json SpreadsOf(const std::vector<T>& values, Metrics T::*own) {
-  std::vector<const Metrics*> metrics;
-  for (const T& value : values) metrics.push_back(&(value.*own));
-  Json object = Json::object();
-  for (const MetricSpec& spec : MetricSpecs()) {
-    const Spread spread = SpreadOf(metrics, spec.id);
-    if (spread.count == 0) continue;
-    object[std::string(spec.key)] = {
-        {"count", spread.count}, {"mean", spread.mean}, {"deviation", spread.deviation},
-        {"least", spread.least}, {"most", spread.most}, {"above_zero", spread.above_zero}};
-  }
-  return object;
-}
-
-Json IntervalsToJson(const Intervals& intervals) {
-  Json object = Json::object();
-  for (size_t i = 0; i < intervals.size(); ++i) {
-    const std::string key(MetricSpecs()[static_cast<size_t>(kIntervalMetrics[i])].key);
-    object[key] = intervals[i] ? Json({intervals[i]->low, intervals[i]->high}) : Json(nullptr);
-  }
-  return object;
-}
-
-void IntervalsFromJson(const Json& object, Intervals& intervals) {
-  for (size_t i = 0; i < intervals.size(); ++i) {
-    const std::string key(MetricSpecs()[static_cast<size_t>(kIntervalMetrics[i])].key);
-    const Json& value = object.at(key);
-    if (!value.is_null()) intervals[i] = Interval{value.at(0), value.at(1)};
-  }
-}
-
 Json BootstrapToJson(const Bootstrap& bootstrap) {
   Json object = ToJson(bootstrap);
   object["method"] = "stationary bootstrap, percentile intervals";
@@ -188,64 +122,6 @@ absl::Status OutcomesFromJson(const Json& top, const char* key,
   const Json& object = top.at(key);
   for (size_t i = 0; i < kSize; ++i) {
     VIXEN_RETURN_IF_ERROR(FromJson(object, names[i], outcomes[i]));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status CheckSeries(const Evaluation& evaluation) {
-  const EvaluationSeries& series = evaluation.series;
-  const size_t n = series.time.size();
-  if (n == 0) return absl::InvalidArgumentError("series.time is empty");
-  const std::pair<const char*, size_t> columns[] = {
-      {"series.step", series.step.empty() ? n : series.step.size()},
-      {"series.close", series.close.size()},
-      {"series.position", series.position.size()},
-      {"series.exposure", series.exposure.size()},
-      {"series.equity", series.equity.size()},
-      {"series.buy_and_hold", series.buy_and_hold.size()},
-      {"series.moving_average", series.moving_average.size()},
-      {"rolling_sharpe.policy",
-       evaluation.rolling.window == 0 ? n : evaluation.rolling.policy.size()},
-      {"rolling_sharpe.buy_and_hold",
-       evaluation.rolling.window == 0 ? n : evaluation.rolling.buy_and_hold.size()}};
-  for (const auto& [name, size] : columns) {
-    if (size == n) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat(name, " has ", size, " values, series.time has ", n));
-  }
-  for (const Bins* bins : {&evaluation.return_bins, &evaluation.trade_bins}) {
-    if (bins->below_zero.size() == bins->middle.size() &&
-        bins->others.size() == bins->middle.size()) {
-      continue;
-    }
-    return absl::InvalidArgumentError("bins differ in length");
-  }
-  const uint64_t steps = evaluation.steps();
-  const auto& step = series.step;
-  if (step.empty() ? n != steps
-                   : step.back() >= steps ||
-                         !std::is_sorted(step.begin(), step.end(), std::less_equal<>())) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("parts hold ", steps, " steps, the series has ", n, " entries",
-                     step.empty() ? "" : " whose steps do not rise below that"));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status CheckParts(const Evaluation& evaluation) {
-  uint64_t step = 0;
-  for (const EvaluationPart& part : evaluation.parts) {
-    if (part.first_step != step || part.steps == 0 || part.steps > UINT64_MAX - step) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("parts do not cover the steps one after another at step ", step));
-    }
-    step += part.steps;
-  }
-  for (const Trade& trade : evaluation.trades) {
-    if (trade.entry_step > trade.exit_step || trade.exit_step >= evaluation.steps()) {
-      return absl::InvalidArgumentError(absl::StrCat("trades: steps ", trade.entry_step, " to ",
-                                                     trade.exit_step, " are outside the series"));
-    }
   }
   return absl::OkStatus();
 }
@@ -298,8 +174,7 @@ absl::Status ReadTop(const Json& top, Evaluation& evaluation) {
   VIXEN_RETURN_IF_ERROR(
       OutcomesFromJson(top, "by_exposure", ExposureNames(), evaluation.by_exposure));
   VIXEN_RETURN_IF_ERROR(OutcomesFromJson(top, "by_barrier", BarrierNames(), evaluation.by_barrier));
-  VIXEN_RETURN_IF_ERROR(CheckParts(evaluation));
-  return CheckSeries(evaluation);
+  return CheckEvaluation(evaluation);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "kernels/env/rng.h"
 #include "kernels/env/rules.h"
 #include "tool/eval/part_replay.h"
+#include "tool/market_view.h"
 
 namespace vixen::tool {
 namespace {
@@ -34,13 +35,7 @@ class PartExecutor {
                                         .precision = kernels::Precision::kFp32,
                                         .threads = 1};
     // The range of the executor is the part, so that its last bar ends the episode.
-    collector.market = {.features = dataset.features().data(),
-                        .targets = dataset.targets().data(),
-                        .last = dataset.last().data(),
-                        .bars = static_cast<uint32_t>(dataset.bars()),
-                        .feature_count = dataset.feature_count(),
-                        .begin = static_cast<uint32_t>(part.range.begin),
-                        .end = static_cast<uint32_t>(part.range.end)};
+    collector.market = MarketViewOf(dataset, part.range);
     VIXEN_ASSIGN_OR_RETURN(executor->collector_, kernels::MakeCpuCollector(collector));
     executor->batch_.emplace(collector.episodes, collector.steps, /*with_terms=*/true);
     std::vector<const kernels::Parameters*> kinds = {&weights.online, &weights.target};

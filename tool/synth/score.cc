@@ -17,23 +17,13 @@
 #include "market/synth/optimum.h"
 #include "proto/config/config_file.h"
 #include "proto/config/settings.h"
+#include "tool/market_view.h"
 
 namespace vixen::tool {
 namespace {
 
 // A uniformly random policy of three positions changes 8/9 of a unit a step.
 constexpr double kRandomTurnover = 8.0 / 9;
-
-kernels::MarketView ViewOf(const market::Dataset& dataset) {
-  const auto bars = static_cast<uint32_t>(dataset.bars());
-  return {.features = dataset.features().data(),
-          .targets = dataset.targets().data(),
-          .last = dataset.last().data(),
-          .bars = bars,
-          .feature_count = dataset.feature_count(),
-          .begin = 0,
-          .end = bars};
-}
 
 // The bed's settings for one unbroken episode a slot.
 absl::StatusOr<kernels::EnvSettings> EvaluationSettings(const market::BedTraits& traits) {
@@ -127,7 +117,7 @@ class Evaluator {
     const auto episodes = static_cast<uint32_t>(evaluation.paths.size());
     kernels::CollectorOptions options;
     VIXEN_ASSIGN_OR_RETURN(options.settings, EvaluationSettings(bed.traits()));
-    options.market = ViewOf(*evaluation.dataset);
+    options.market = MarketViewOf(*evaluation.dataset, {0, evaluation.dataset->bars()});
     options.architecture = weights.online.architecture;
     options.episodes = episodes;
     options.steps = steps;
