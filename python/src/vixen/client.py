@@ -14,7 +14,7 @@ from . import fetch
 from .connection import Tls, channel_options, check_address
 from .consumer import Options
 from .dataset import Dataset, default_cache
-from .errors import VixenError, from_rpc
+from .errors import ConfigurationError, VixenError, from_rpc
 from .policy import Policy
 from .stream import BatchStream
 from .v1 import actor_pb2, config_pb2, weights_pb2
@@ -69,6 +69,9 @@ class Actor:
     @contextlib.contextmanager
     def errors(self, method: str) -> Iterator[None]:
         """grpc's errors as this package's."""
+        if not self._finalizer.alive:
+            raise ConfigurationError(f"actor {self.address}: {method}: this Actor is closed; connect again", "actor",
+                                     self.address)
         try:
             yield
         except grpc.RpcError as error:

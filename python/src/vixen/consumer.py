@@ -59,8 +59,13 @@ class Options:
                 raise ConfigurationError(f"{field} is {value!r}, expected 1 to 64 of A-Z a-z 0-9 . _ -", field, value)
         for field in ("credit", "limit"):
             value = getattr(self, field)
-            if value is not None and value < 1:
-                raise ConfigurationError(f"{field} is {value}, expected at least 1", field, value)
+            if field == "limit" and value is None:
+                continue
+            if not hasattr(value, "__index__") or value < 1:
+                raise ConfigurationError(f"{field} is {value!r}, expected a whole number, at least 1", field, value)
+        if self.dataset is not None and not isinstance(self.dataset, Dataset):
+            raise ConfigurationError(f"dataset is a {type(self.dataset).__name__}, expected actor.dataset() or "
+                                     "vixen.Dataset(path)", "dataset", self.dataset)
         if self.next_state and not self.state:
             raise ConfigurationError("next_state is True with state False; ask for both", "next_state", True)
 
@@ -115,7 +120,7 @@ class Consumer:
         window = min(self.options.credit, opened.max_credit or self.options.credit)
         if self.remaining is not None:
             window = min(window, self.remaining)
-        new_run = opened.run_id != self.run_id
+        new_run = bool(opened.run_id != self.run_id)
         with self._lock:
             self.run_id, self._send = opened.run_id, send
             for run, sequence in self._unsaid:

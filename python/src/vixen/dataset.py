@@ -6,8 +6,10 @@ import hashlib
 import json
 import os
 import struct
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from . import tensor_file
 from .errors import DataError
@@ -53,10 +55,10 @@ class Dataset:
 
     @property
     def state_width(self) -> int:
-        return self.features.shape[1] + 3
+        return int(self.features.shape[1]) + 3
 
-    def states(self, bar: np.ndarray, portfolio: np.ndarray, offset: int = 0,
-               where: np.ndarray | None = None) -> np.ndarray:
+    def states(self, bar: NDArray[Any], portfolio: NDArray[Any], offset: int = 0,
+               where: NDArray[Any] | None = None) -> NDArray[Any]:
         """What the network saw, float32 […, F + 3]: features of `bar` + `offset`, then the portfolio's three.
 
         Bit for bit the executor's own. Rows outside `where` stay zero. For s' give next_portfolio and offset 1.

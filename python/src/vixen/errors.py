@@ -49,7 +49,7 @@ TRANSIENT = frozenset({
 
 
 def from_rpc(error: grpc.RpcError, what: str) -> ActorError:
-    code, details = error.code(), error.details() or ""  # type: ignore[attr-defined]
+    code, details = error.code(), error.details() or ""
     if code == grpc.StatusCode.DEADLINE_EXCEEDED and details == "Deadline Exceeded":
         # Calls wait for a connection, so "nobody listens" looks like this.
         return ActorUnavailable(what, code, "no answer in time: does the actor listen there (its --listen), and do both "

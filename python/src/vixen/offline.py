@@ -8,6 +8,7 @@ import pathlib
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .batch import BARRIERS, TERMS, Batch
 from .errors import ConfigurationError
@@ -48,7 +49,7 @@ class EpisodeWriter:
         if path.exists():
             raise ConfigurationError(f"{path} is there already; choose another folder", "folder", str(folder))
         self._file = h5py.File(path, "w")
-        self._open: dict[int, list[dict[str, np.ndarray]]] = {}  # slot → pieces of its running episode
+        self._open: dict[int, list[dict[str, NDArray[Any]]]] = {}  # slot → pieces of its running episode
         self._midway: set[int] = set()  # slots whose running episode began before the first batch
         self._follows: tuple[int, str, int] | None = None  # run, policy and launch that go on
         self.episodes = self.steps = 0
@@ -86,7 +87,7 @@ class EpisodeWriter:
                         self._write(self._open.pop(slot))
                 begin = int(end)
 
-    def _write(self, pieces: list[dict[str, np.ndarray]]) -> None:
+    def _write(self, pieces: list[dict[str, NDArray[Any]]]) -> None:
         whole = {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
         group = self._file.create_group(f"episode_{self.episodes}")
         group.attrs.update(id=self.episodes, total_steps=len(whole["rewards"]),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import grpc
 import numpy as np
+from numpy.typing import NDArray
 
 from . import tensor_file
 from . import weights as weights_
@@ -26,6 +27,11 @@ CHUNK = 1 << 20
 PUSH_SECONDS = 30.0
 
 
+def _check_epsilon(epsilon: Any) -> None:
+    if isinstance(epsilon, str) or not 0.0 <= epsilon <= 1.0:
+        raise ConfigurationError(f"epsilon is {epsilon!r}, expected 0 … 1", "epsilon", epsilon)
+
+
 class Policy:
     """Made by Actor.policy. Thread-safe: pushes come one after another. A push to an actor that is away is tried again
     for `patience` seconds (None: for ever)."""
@@ -35,7 +41,7 @@ class Policy:
         self.version = 0  # the highest that was pushed here
         self.epsilon: float | None = None
         self._run_id: int | None = None  # that of the last push
-        self._kept: dict[str, tuple[dict[str, np.ndarray], int]] = {}
+        self._kept: dict[str, tuple[dict[str, NDArray[Any]], int]] = {}
         self._lock = threading.RLock()
 
     def push(self, online: Any = None, target: Any = None, curiosity: Any = None, *, epsilon: float | None = None,
@@ -45,9 +51,11 @@ class Policy:
         Sources as in weights.py. An actor launches when online and target (and curiosity, unless curiosity_max is 0)
         are live; `target` alone is what a target sync sends. WeightsError names the tensor; ActorError the refusal.
         """
-        if epsilon is not None and not 0.0 <= epsilon <= 1.0:
-            raise ConfigurationError(f"epsilon is {epsilon}, expected 0 … 1", "epsilon", epsilon)
+        if epsilon is not None:
+            _check_epsilon(epsilon)
         given = {"online": online, "target": target, "curiosity": curiosity}
+        if all(source is None for source in given.values()):
+            raise ConfigurationError("nothing to push: give online, target or curiosity (ε alone: set_epsilon)", "online")
         with self._lock:
             wanted = {kind: (weights_.load(source, kind), step) for kind, source in given.items() if source is not None}
             version = self._push(wanted, self.epsilon if epsilon is None else epsilon)
@@ -64,19 +72,18 @@ class Policy:
 
     def set_epsilon(self, epsilon: float) -> float:
         """Changes ε alone; what is in force then."""
-        if not 0.0 <= epsilon <= 1.0:
-            raise ConfigurationError(f"epsilon is {epsilon}, expected 0 … 1", "epsilon", epsilon)
+        _check_epsilon(epsilon)
         with self._lock:
             answer = self._send(weights_pb2.WeightsHeader(policy=self.name, epsilon=epsilon), b"", "epsilon")
             self.epsilon = epsilon
-            return answer.epsilon
+            return float(answer.epsilon)
 
     def batches(self, **options: Any) -> BatchStream:
         """As Actor.batches; an actor that came back gets this policy's weights again."""
         options.setdefault("on_run", self.republish)
         return BatchStream(self.actor, Options(policy=self.name, **options))
 
-    def weights(self, kind: str = "online") -> tuple[Any, dict[str, np.ndarray]]:
+    def weights(self, kind: str = "online") -> tuple[Any, dict[str, NDArray[Any]]]:
         """(WeightsHeader, tensors) of what is live."""
         if kind not in weights_.KINDS:
             raise ConfigurationError(f"kind is {kind!r}, expected one of {', '.join(weights_.KINDS)}", "kind", kind)
@@ -105,7 +112,7 @@ class Policy:
             metadata |= {f"{kind}_version": str(self.version) for kind in self._kept}
         tensor_file.write(path, tensors, metadata)
 
-    def _push(self, wanted: Mapping[str, tuple[dict[str, np.ndarray], int]], epsilon: float | None) -> int:
+    def _push(self, wanted: Mapping[str, tuple[dict[str, NDArray[Any]], int]], epsilon: float | None) -> int:
         """All of one version; when others were faster, of a later one."""
         backoff, overtaken = Backoff(self.patience), 0
         while True:
@@ -127,7 +134,7 @@ class Policy:
             self.version, self._run_id, self.epsilon = version, info.run_id, epsilon
             return version
 
-    def _push_one(self, kind: str, version: int, tensors: dict[str, np.ndarray], step: int, epsilon: float | None,
+    def _push_one(self, kind: str, version: int, tensors: dict[str, NDArray[Any]], step: int, epsilon: float | None,
                   info: Any) -> None:
         weights_.check(tensors, info.architecture, kind)
         image = tensor_file.image(tensors)

@@ -12,7 +12,7 @@ import grpc
 
 from .batch import Batch
 from .consumer import Consumer, Options, log
-from .errors import TRANSIENT, ActorError, DataError, VixenError, from_rpc
+from .errors import TRANSIENT, ActorError, ConfigurationError, DataError, VixenError, from_rpc
 
 CLOSE_SECONDS = 3.0
 
@@ -32,7 +32,7 @@ class Backoff:
         now = time.monotonic()
         self._since = self._since or now
         code = getattr(error, "code", None)
-        fatal = isinstance(error, ActorError) and code not in TRANSIENT
+        fatal = isinstance(error, ConfigurationError) or (isinstance(error, ActorError) and code not in TRANSIENT)
         if fatal or (self.patience is not None and now - self._since >= self.patience):
             raise error
         wait, self._next = self._next * random.uniform(0.9, 1.1), min(2 * self._next, 5.0)
@@ -54,7 +54,8 @@ class BatchStream:
     keep_memory       the process keeps memory that glibc would give back and fetch anew for every batch (memory.py)
 
     A batch is acknowledged when the next one is asked for, or by batch.ack(). What is not acknowledged goes to the
-    group again. Batches that come twice are dropped by (run id, sequence). One thread at a time may iterate.
+    group again. Batches that come twice are dropped by (run id, sequence). One thread at a time may iterate. A closed
+    stream has no more batches.
     """
 
     def __init__(self, actor: Any, options: Options):
@@ -111,7 +112,7 @@ class BatchStream:
         """The next message; the stream's end is an error here, whoever ended it."""
         what = f"actor {self.actor.address}: Collect"
         try:
-            message = next(self._call)
+            message: bytes = next(self._call)
         except StopIteration:
             raise ActorError(what, grpc.StatusCode.UNAVAILABLE, "the actor ended the stream (it is draining)") from None
         except grpc.RpcError as error:

@@ -10,8 +10,10 @@ import json
 import os
 import struct
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .errors import DataError
 
@@ -21,7 +23,7 @@ NAMES = {np.dtype(text): name for name, text in DTYPES.items()}
 HEADER_BYTES = 100 << 20
 
 
-def read(source: str | os.PathLike[str] | bytes) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+def read(source: str | os.PathLike[str] | bytes) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
     """(tensors, metadata). DataError names file and tensor."""
     if isinstance(source, (bytes, bytearray, memoryview)):
         data, name = np.frombuffer(source, np.uint8), "weights"
@@ -46,7 +48,7 @@ def read(source: str | os.PathLike[str] | bytes) -> tuple[dict[str, np.ndarray],
     return {tensor: _view(name, tensor, entry, region) for tensor, entry in header.items()}, metadata
 
 
-def _view(name: str, tensor: str, entry: Mapping, region: np.ndarray) -> np.ndarray:
+def _view(name: str, tensor: str, entry: Mapping[str, Any], region: NDArray[Any]) -> NDArray[Any]:
     try:
         dtype = np.dtype(DTYPES[entry["dtype"]])
         shape = tuple(int(size) for size in entry["shape"])
@@ -62,7 +64,7 @@ def _view(name: str, tensor: str, entry: Mapping, region: np.ndarray) -> np.ndar
     return region[begin:end].view(dtype).reshape(shape)
 
 
-def image(tensors: Mapping[str, np.ndarray], metadata: Mapping[str, str] | None = None) -> bytes:
+def image(tensors: Mapping[str, NDArray[Any]], metadata: Mapping[str, str] | None = None) -> bytes:
     """The file's bytes; tensors in the order given, widest types first where alignment matters."""
     header: dict[str, object] = {}
     blobs: list[bytes] = []
@@ -83,7 +85,7 @@ def image(tensors: Mapping[str, np.ndarray], metadata: Mapping[str, str] | None 
     return struct.pack("<Q", len(text)) + text + body
 
 
-def write(path: str | os.PathLike[str], tensors: Mapping[str, np.ndarray], metadata: Mapping[str, str]) -> None:
+def write(path: str | os.PathLike[str], tensors: Mapping[str, NDArray[Any]], metadata: Mapping[str, str]) -> None:
     """Whole or not at all: a temporary file beside the target, fsync, rename."""
     temporary = f"{os.fspath(path)}.{os.getpid()}.tmp"
     with open(temporary, "wb") as file:

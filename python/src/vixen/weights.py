@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from . import tensor_file
 from .errors import WeightsError
@@ -33,7 +34,7 @@ def layers(architecture: Any, kind: str) -> dict[str, tuple[int, int]]:
             "advantage_layers.0": (a.advantage_hidden, a.hidden2), "advantage_layers.1": (ACTIONS, a.advantage_hidden)}
 
 
-def initial(architecture: Any, kind: str, seed: int = 0) -> dict[str, np.ndarray]:
+def initial(architecture: Any, kind: str, seed: int = 0) -> dict[str, NDArray[Any]]:
     """Fresh float32 tensors, uniform in ±1/√inputs as torch.nn.Linear begins."""
     rng = np.random.default_rng(seed)
     tensors = {}
@@ -44,7 +45,7 @@ def initial(architecture: Any, kind: str, seed: int = 0) -> dict[str, np.ndarray
     return tensors
 
 
-def _array(name: str, values: Any) -> np.ndarray:
+def _array(name: str, values: Any) -> NDArray[Any]:
     if hasattr(values, "detach"):  # a torch tensor, on any device
         values = values.detach().to("cpu")
         values = (values.float() if values.is_floating_point() else values).numpy()
@@ -54,7 +55,7 @@ def _array(name: str, values: Any) -> np.ndarray:
     return np.array(array, "<f4", order="C")  # a copy: training goes on while it is pushed
 
 
-def load(source: Source, kind: str) -> dict[str, np.ndarray]:
+def load(source: Source, kind: str) -> dict[str, NDArray[Any]]:
     """The tensors of one kind, float32. Of a bundle those with the prefix `kind.`, else all; `target` of a file
     without a prefix is its online network."""
     if hasattr(source, "state_dict"):
@@ -64,6 +65,10 @@ def load(source: Source, kind: str) -> dict[str, np.ndarray]:
     if not isinstance(source, Mapping):
         raise WeightsError(f"{kind} weights are a {type(source).__name__}; expected a module, a state_dict, arrays by "
                            "name, or a safetensors file", kind, type(source).__name__)
+    for name in source:
+        if not isinstance(name, str):
+            raise WeightsError(f"{kind} weights have the key {name!r}; expected arrays by the names of their tensors, "
+                               "such as shared_layers.0.weight", kind, name)
     prefix = kind + "."
     bundle = {name.removeprefix(prefix): values for name, values in source.items() if name.startswith(prefix)}
     if not bundle and any(name.startswith(tuple(other + "." for other in KINDS)) for name in source):
@@ -72,15 +77,23 @@ def load(source: Source, kind: str) -> dict[str, np.ndarray]:
     return {name: _array(name, values) for name, values in (bundle or source).items()}
 
 
-def check(tensors: Mapping[str, np.ndarray], architecture: Any, kind: str) -> None:
+def _misnamed(name: str, tensors: Mapping[str, NDArray[Any]]) -> str:
+    """Where a wrapper's prefix stands before every name, as torch.compile and DistributedDataParallel leave it."""
+    for found in tensors:
+        if found.endswith("." + name):
+            return f"; there is {found}: take the prefix off, or push the module that is wrapped"
+    return f"; there are {', '.join(sorted(tensors)) or 'none'}"
+
+
+def check(tensors: Mapping[str, NDArray[Any]], architecture: Any, kind: str) -> None:
     """WeightsError naming the tensor that is missing, extra, of another shape or not finite."""
     expected: dict[str, tuple[int, ...]] = {}
     for name, (outputs, inputs) in layers(architecture, kind).items():
         expected[name + ".weight"], expected[name + ".bias"] = (outputs, inputs), (outputs,)
     for name, shape in expected.items():
         if name not in tensors:
-            raise WeightsError(f"{kind} weights have no tensor {name}; the actor's network needs {list(shape)} there",
-                               name, None)
+            raise WeightsError(f"{kind} weights have no tensor {name}; the actor's network needs {list(shape)} there"
+                               + _misnamed(name, tensors), name, None)
         if tensors[name].shape != shape:
             raise WeightsError(f"{kind} weights: {name} is {list(tensors[name].shape)}, the actor's network needs "
                                f"{list(shape)}", name, tensors[name].shape)
@@ -93,7 +106,7 @@ def check(tensors: Mapping[str, np.ndarray], architecture: Any, kind: str) -> No
         raise WeightsError(f"{kind} weights have a tensor {extra[0]}, which the actor's network does not", extra[0], None)
 
 
-def digest(tensors: Mapping[str, np.ndarray]) -> bytes:
+def digest(tensors: Mapping[str, NDArray[Any]]) -> bytes:
     """SHA-256 over the tensors' bytes in name order: what a push carries and the actor computes again."""
     sha = hashlib.sha256()
     for name in sorted(tensors, key=str.encode):
@@ -101,31 +114,36 @@ def digest(tensors: Mapping[str, np.ndarray]) -> bytes:
     return sha.digest()
 
 
-def probe_state(width: int) -> np.ndarray:
+def probe_state(width: int) -> NDArray[Any]:
     return ((np.arange(width) * 37 % 64) - 32) / 32.0
 
 
-def q_values(tensors: Mapping[str, np.ndarray], states: np.ndarray) -> np.ndarray:
+def _leaky(x: NDArray[Any]) -> NDArray[Any]:
+    return np.where(x > 0, x, 0.01 * x)
+
+
+def q_values(tensors: Mapping[str, NDArray[Any]], states: NDArray[Any]) -> NDArray[Any]:
     """[…, 45] of the dueling network in float64, for any states […, F + 3]."""
-    linear = lambda x, name: x @ tensors[name + ".weight"].T.astype(np.float64) + tensors[name + ".bias"]  # noqa: E731
-    leaky = lambda x: np.where(x > 0, x, 0.01 * x)  # noqa: E731
-    hidden = leaky(linear(leaky(linear(np.asarray(states, np.float64), "shared_layers.0")), "shared_layers.1"))
-    value = linear(leaky(linear(hidden, "value_layers.0")), "value_layers.1")
-    advantage = linear(leaky(linear(hidden, "advantage_layers.0")), "advantage_layers.1")
-    return value + advantage - advantage.mean(axis=-1, keepdims=True)
+    def linear(x: NDArray[Any], name: str) -> NDArray[Any]:
+        return np.asarray(x @ tensors[name + ".weight"].T.astype(np.float64) + tensors[name + ".bias"])
+
+    hidden = _leaky(linear(_leaky(linear(np.asarray(states, np.float64), "shared_layers.0")), "shared_layers.1"))
+    value = linear(_leaky(linear(hidden, "value_layers.0")), "value_layers.1")
+    advantage = linear(_leaky(linear(hidden, "advantage_layers.0")), "advantage_layers.1")
+    return np.asarray(value + advantage - advantage.mean(axis=-1, keepdims=True))
 
 
-def probe_outputs(tensors: Mapping[str, np.ndarray], architecture: Any, kind: str) -> np.ndarray:
+def probe_outputs(tensors: Mapping[str, NDArray[Any]], architecture: Any, kind: str) -> NDArray[Any]:
     """What the probe state must give: the Q-values, or the curiosity model's outputs with category flat."""
     probe = probe_state(architecture.features + 3)
     if kind != "curiosity":
         return q_values(tensors, probe)
     x = np.concatenate([probe[:min(32, len(probe))], [0.0, 1.0, 0.0]])
     hidden = tensors["0.weight"].astype(np.float64) @ x + tensors["0.bias"]
-    return tensors["1.weight"].astype(np.float64) @ np.where(hidden > 0, hidden, 0.01 * hidden) + tensors["1.bias"]
+    return np.asarray(tensors["1.weight"].astype(np.float64) @ _leaky(hidden) + tensors["1.bias"])
 
 
-def check_answer(answer: Any, tensors: Mapping[str, np.ndarray], architecture: Any, kind: str) -> None:
+def check_answer(answer: Any, tensors: Mapping[str, NDArray[Any]], architecture: Any, kind: str) -> None:
     """The actor's answer to a push: the same bytes read back, and the same outputs within the precision's tolerance."""
     if answer.sha256 != digest(tensors):
         raise WeightsError(f"{kind} weights: the actor read back other bytes than were sent (SHA-256 "

@@ -12,6 +12,7 @@ from typing import Any
 
 import google_crc32c
 import numpy as np
+from numpy.typing import NDArray
 
 from .errors import DataError
 from .v1 import actor_pb2, batch_pb2, config_pb2
@@ -61,7 +62,7 @@ class Layout:
         self.settings = config_pb2.EnvironmentSettings.FromString(opened.settings)
         self.settings_sha256 = hashlib.sha256(opened.settings).digest()
 
-    def views(self, payload: np.ndarray) -> dict[str, np.ndarray]:
+    def views(self, payload: NDArray[Any]) -> dict[str, NDArray[Any]]:
         """[N, L] or [N, L, width] (a slot column [N, width]) views of the payload."""
         views = {}
         for name, column in self.columns.items():
@@ -113,7 +114,7 @@ class BatchReader:
         self._filled = 0
         self._crc = 0
 
-    def feed(self, message: bytes) -> tuple[Any, Any, np.ndarray] | Any | None:
+    def feed(self, message: bytes) -> tuple[Any, Any, NDArray[Any]] | Any | None:
         """The batch's parts, a Notice, or None while one is under way."""
         chunk = chunk_of(message)
         if chunk is not None:
@@ -158,7 +159,7 @@ class BatchReader:
         self._crc = google_crc32c.extend(self._crc, piece)  # while the bytes are in the cache
         self._filled = filled
 
-    def _end(self, trailer: Any) -> tuple[Any, Any, np.ndarray]:
+    def _end(self, trailer: Any) -> tuple[Any, Any, NDArray[Any]]:
         header, self._header = self._header, None
         if header is None or self._filled != self._payload.size:
             raise DataError(f"trailer after {self._filled} of {self._payload.size} bytes", "payload_bytes", self._filled)
