@@ -63,6 +63,10 @@ int main(int argc, char** argv) {
   vixen::base::KeepFreedMemory();
   vixen::v1::LearnerConfig config;
   CLI::App app("Learns a policy from the batches of vixen-actor", kProgram);
+  app.footer(
+      "Examples:\n"
+      "  vixen-learner --actor 127.0.0.1:50051 --out out/run1 --resume --progress\n"
+      "  vixen-learner --offline batches --dataset bars.safetensors --out out/run2\n");
   vixen::config::ConfigFlags flags(app, config);
   if (std::optional<int> code = vixen::config::ParseCommandLine(app, argc, argv, kProgram)) {
     return *code;

@@ -1,34 +1,80 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The whole loop on real bars: import → actor and learner → evaluation on bars never seen → report.
-#   demo.sh [--minutes 4] [--data hourly|daily|FILE.csv] [--tz ZONE] [--out out/demo] [--preset release]
-# --tz is the zone of the times in FILE.csv where they carry none. VIXEN_BIN_DIR: use these binaries, build nothing.
+# The whole loop: import → actor and learner → evaluation on bars never seen → report.
+#   demo.sh [--data hourly|daily|FILE] [--tz ZONE] [--calendar 24x7|equity|fx|futures] [--minutes 4]
+#           [--out out/demo] [--preset release] [-- FLAGS OF vixen import …]
+# --data      hourly EUR/USD (default), daily US stocks, or a file of yours: CSV, .npy, .npz, .dbn, .dbn.zst
+# --tz        zone of the times in FILE where they carry none, such as UTC or America/New_York
+# --calendar  how many bars a year has, where FILE spans less than one
+# --          what follows goes to `vixen import`, such as -- --decimal , --date_order dmy --embargo 20
+# VIXEN_BIN_DIR: use these binaries, build nothing.
+called_from=$PWD
 source "$(dirname "$0")/common.sh"
-minutes=4 data=hourly out="$VIXEN_ROOT/out/demo" preset=release zone=() calendar=(--calendar equity)
+usage() { sed -n '3,11s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; }
+minutes=4 data=hourly out="$VIXEN_ROOT/out/demo" preset=release zone=() calendar=() import_flags=()
 while [ $# -gt 0 ]; do
   case "$1" in
-    --minutes) minutes="$2"; shift 2 ;;
-    --data) data="$2"; shift 2 ;;
-    --tz) zone=(--tz "$2"); shift 2 ;;
-    --out) out="$2"; shift 2 ;;
-    --preset) preset="$2"; shift 2 ;;
-    *) die "unknown option $1; there are --minutes, --data, --tz, --out, --preset" ;;
+    -h|--help) usage; exit 0 ;;
+    --) shift; import_flags=("$@"); break ;;
+    --minutes|--data|--tz|--calendar|--out|--preset) [ $# -ge 2 ] || die "$1 needs a value; demo.sh --help lists them" ;;
+    *) die "unknown option $1; there are --data, --tz, --calendar, --minutes, --out, --preset, and -- before flags of vixen import" ;;
   esac
+  case "$1" in
+    --minutes) minutes="$2" ;;
+    --data) data="$2" ;;
+    --tz) zone=(--tz "$2") ;;
+    --calendar) calendar=(--calendar "$2") ;;
+    --out) out="$2" ;;
+    --preset) preset="$2" ;;
+  esac
+  shift 2
 done
-[[ "$minutes" =~ ^[0-9]+(\.[0-9]+)?$ ]] || die "--minutes takes a number, not '$minutes'"
-cd "$VIXEN_ROOT"
-mkdir -p "$out"
 
+# What can be found wrong is found before the build.
+[[ "$minutes" =~ ^[0-9]+(\.[0-9]+)?$ ]] || die "--minutes takes a number, not '$minutes'"
+case "${calendar[1]:-24x7}" in
+  24x7|equity|fx|futures) ;;
+  *) die "--calendar ${calendar[1]}: one of 24x7, equity, fx, futures" ;;
+esac
+own=1
+case "$data" in
+  hourly|daily)
+    own=0
+    [ ${#zone[@]} = 0 ] && [ ${#import_flags[@]} = 0 ] || die "--tz and flags of vixen import are for a file of yours: --data FILE" ;;
+  *)
+    cd "$called_from"
+    [ -e "$data" ] || die "--data $data: no such file in $PWD"
+    [ -f "$data" ] && [ -r "$data" ] || die "--data $data: not a file that can be read"
+    data=$(realpath "$data") ;;
+esac
+case "$out" in /*) ;; *) out="$called_from/$out" ;; esac
+cd "$VIXEN_ROOT"
+mkdir -p "$out" || die "--out $out: the folder cannot be made"
+
+build() {
+  [ -z "${VIXEN_BIN_DIR:-}" ] || return 0
+  scripts/build.sh "$preset" "$@"
+}
+bin=$(realpath -m "${VIXEN_BIN_DIR:-build/$preset/bin}")
 if [ -n "${VIXEN_BIN_DIR:-}" ]; then
   say "1/5 Taking the binaries of $VIXEN_BIN_DIR"
-  bin="$VIXEN_BIN_DIR"
 else
   say "1/5 Building (preset $preset)"
-  scripts/build.sh "$preset"
-  bin="$VIXEN_ROOT/build/$preset/bin"
 fi
+# The importer first: what is wrong in a file of yours is said before the longer part is built.
+[ $own = 0 ] || build vixen
+[ $own = 1 ] || build
 
-say "2/5 Importing real bars"
+say "2/5 Importing"
+given() { [[ " ${import_flags[*]-} " == *" $1"[\ =]* ]]; }
+import_own() {
+  local format=csv
+  case "$data" in *.npy|*.npz) format=npy ;; *.dbn|*.dbn.zst) format=dbn ;; esac
+  given --split || import_flags+=(--split 0.8)
+  given --embargo || import_flags+=(--embargo 60)
+  # Paths among the flags are the caller's.
+  (cd "$called_from" && "$bin/vixen" import $format "$data" "${zone[@]}" "${import_flags[@]}" --out "$out/own.safetensors")
+}
 import_daily() {
   "$bin/vixen" import csv data/us-daily.csv.gz --adjust --split 0.8 --embargo 60 --out "$out/daily.safetensors"
 }
@@ -38,16 +84,21 @@ case "$data" in
     hourly="$VIXEN_CACHE/data/eurusd-2017-hourly.csv"
     if [ -f "$hourly" ] || scripts/fetch_hourly.sh "$hourly"; then
       "$bin/vixen" import csv "$hourly" --tz UTC --max_gap 72h --split 0.8 --embargo 60 --out "$out/hourly.safetensors"
-      dataset="$out/hourly.safetensors" calendar=(--calendar fx)
+      dataset="$out/hourly.safetensors"
+      [ ${#calendar[@]} -gt 0 ] || calendar=(--calendar fx)
     else
       echo "The hourly bars could not be fetched: going on with the daily bars of this repository."
       dataset="$out/daily.safetensors"
+      [ ${#calendar[@]} -gt 0 ] || calendar=(--calendar equity)
     fi ;;
-  daily) import_daily; dataset="$out/daily.safetensors" ;;
+  daily)
+    import_daily
+    dataset="$out/daily.safetensors"
+    [ ${#calendar[@]} -gt 0 ] || calendar=(--calendar equity) ;;
   *)
-    [ -f "$data" ] || die "--data: no such file: $data"
-    "$bin/vixen" import csv "$data" "${zone[@]}" --split 0.8 --embargo 60 --out "$out/own.safetensors"
-    dataset="$out/own.safetensors" calendar=() ;;
+    import_own
+    dataset="$out/own.safetensors"
+    build ;;
 esac
 
 say "3/5 Training for $minutes minutes: actor and learner on loopback"
@@ -70,7 +121,7 @@ seconds=$(awk -v m="$minutes" 'BEGIN { print m * 60 }')
 trap - EXIT
 stop_actor || die "the actor did not stop cleanly; see $out/actor.log"
 
-say "4/5 Evaluating on the last fifth, which nobody trained on"
+say "4/5 Evaluating on bars that nobody trained on"
 "$bin/vixen" eval --data "$dataset" --weights "$out/weights.safetensors" "${calendar[@]}" --out "$out/eval.json"
 
 say "5/5 Report"

@@ -130,6 +130,11 @@ int Main(int argc, char** argv) {
   RaiseDescriptorLimit();
 
   CLI::App app("Collects experience on bars and serves it over gRPC.", "vixen-actor");
+  app.footer(
+      "Examples:\n"
+      "  vixen-actor --dataset bars.safetensors --preset recommended --carry_over\n"
+      "  vixen-actor --config actor.textproto --dataset bars.safetensors --listen 127.0.0.1:0 "
+      "--port_file actor.ports\n");
   v1::ActorConfig config;
   config::ConfigFlags flags(app, config);
   if (const std::optional<int> code = config::ParseCommandLine(app, argc, argv, kProgram)) {

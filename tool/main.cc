@@ -13,34 +13,63 @@
 namespace vixen::tool {
 namespace {
 
-// Shown under the command's help.
+// Shown under the help of the command of that path.
 constexpr std::pair<const char*, const char*> kExamples[] = {
     {"import", "vixen import csv bars.csv --out bars.safetensors --split 0.8 --embargo 100"},
+    {"import csv",
+     "vixen import csv bars.csv --tz UTC --split 0.8 --embargo 60 --out bars.safetensors\n"
+     "  vixen import csv 2023.csv 2024.csv --tz America/New_York --session 09:30-16:00 "
+     "--warm_up 60 --out sessions.safetensors\n"
+     "  vixen import csv kurse.csv --decimal , --columns time=Datum,open=Eröffnung,high=Hoch,"
+     "low=Tief,close=Schluss --out kurse.safetensors\n"
+     "  vixen import csv minutes.csv --resample 1h --factors splits.csv --missing segment "
+     "--out hours.safetensors"},
+    {"import npy",
+     "vixen import npy bars.npz --split 2024-01-01 --embargo 60 --out bars.safetensors\n"
+     "  vixen import npy bars.npz --features_from mine.npz --out own.safetensors"},
+    {"import dbn",
+     "vixen import dbn glbx-2023.ohlcv-1m.dbn.zst glbx-2024.ohlcv-1m.dbn.zst --split 0.8 "
+     "--embargo 60 --out es.safetensors\n"
+     "  vixen import dbn mixed.dbn --interval 1h --symbol ESH4 --out esh4.safetensors"},
     {"synth", "vixen synth b1 --out b1.safetensors --seed 1"},
     {"score", "vixen score b1 --weights run/weights.safetensors"},
-    {"inspect", "vixen inspect bars.safetensors"},
+    {"inspect",
+     "vixen inspect bars.safetensors\n"
+     "  vixen inspect --actor 127.0.0.1:50051"},
     {"verify", "vixen verify --golden tests/golden --executor cpu"},
-    {"collect", "vixen collect --actor 127.0.0.1:50051 --launches 4 --summary"},
+    {"collect",
+     "vixen collect --actor 127.0.0.1:50051 --launches 4 --summary\n"
+     "  vixen collect --data bars.safetensors --weights run/weights.safetensors --launches 4 "
+     "--out batches"},
     {"audit",
      "vixen audit batches/*.safetensors --data bars.safetensors --weights out/run1/archive"},
     {"config",
      "vixen config print --actor --preset recommended > actor.textproto\n"
      "  vixen config check actor.textproto --data bars.safetensors"},
-    {"eval",
-     "vixen eval --data bars.safetensors --weights run/weights.safetensors --out eval.json"},
-    {"report", "vixen report eval.json --out report.html"},
+    {"config check",
+     "vixen config check actor.textproto --data bars.safetensors\n"
+     "  vixen config check --learner learner.textproto"},
+    {"report",
+     "vixen report eval.json --training run/training.jsonl --out report.html\n"
+     "  vixen report first.json second.json --out comparison.html"},
     {"bench", "vixen bench kernel --json kernel.json"},
-    {"doctor", "vixen doctor"},
+    {"bench kernel", "vixen bench kernel --shapes 128x500 1024x100 --json kernel.json"},
+    {"bench stream", "vixen bench stream --rounds 1 --seconds 1.5 --json stream.json"},
+    {"doctor", "vixen doctor --data bars.safetensors --listen 127.0.0.1:50051 --out run"},
     {"completion", "source <(vixen completion bash)     # in ~/.bashrc"},
+    {"completion bash", "source <(vixen completion bash)     # in ~/.bashrc"},
+    {"completion zsh", "source <(vixen completion zsh)     # in ~/.zshrc"},
     {"log-level", "vixen log-level debug --actor 127.0.0.1:50051"},
     {"drain", "vixen drain --actor 127.0.0.1:50051"},
 };
 
-void AddExamples(CLI::App& app) {
+void AddExamples(CLI::App& app, const std::string& before = "") {
   for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) {
-    for (const auto& [name, example] : kExamples) {
-      if (command->get_name() == name) command->footer(base::StrCat("Example:\n  ", example, "\n"));
+    const std::string path = base::StrCat(before, command->get_name());
+    for (const auto& [name, examples] : kExamples) {
+      if (path == name) command->footer(base::StrCat("Examples:\n  ", examples, "\n"));
     }
+    AddExamples(*command, base::StrCat(path, " "));
   }
 }
 

@@ -9,19 +9,19 @@ got us there and are left out; `python3` is this interpreter. Each 127.0.0.1:POR
 the same for all uses of it in a document.
 """
 import dataclasses
+import datetime
 import os
 import pathlib
 import random
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import unittest
 
-from processes import BIN, SOURCE
+from processes import BIN, SOURCE, free_port
 
 FENCE = re.compile(r"^```(\S*)[ \t]*(.*)$")
 LEFT_OUT = re.compile(r"^(git clone .*|cd vixen|(\./)?scripts/build\.sh( release)?)$")
@@ -52,6 +52,26 @@ def own_bars(folder):
             time += 3600
 
 
+def bars_to_import(folder):
+    """What docs/import.md takes for granted: two months of hours, minutes of two instruments, a split."""
+    def rows(begin, count, seconds, format_time):
+        generator, price = random.Random(begin), 100.0
+        for row in range(count):
+            opened, price = price, price * (1 + generator.gauss(0, 0.001))
+            yield (f"{format_time(begin + row * seconds)},{opened:.4f},{max(opened, price) + .1:.4f},"
+                   f"{min(opened, price) - .1:.4f},{price:.4f},{generator.randint(1, 900)}")
+
+    clock = lambda zone: lambda second: datetime.datetime.fromtimestamp(second, zone).strftime("%Y-%m-%d %H:%M:%S")
+    utc = clock(datetime.timezone.utc)
+    header = "time,open,high,low,close,volume\n"
+    for name, begin in (("january", 1704067200), ("february", 1706745600)):
+        (folder / f"{name}.csv").write_text(header + "\n".join(rows(begin, 600, 3600, utc)) + "\n")
+    minutes = [f"{name},{row}" for name in ("AAA", "BBB") for day in range(2, 5)
+               for row in rows(1704205800 + (day - 2) * 86400, 390, 60, lambda second: utc(second) + "Z")]
+    (folder / "minutes.csv").write_text("symbol," + header + "\n".join(minutes) + "\n")
+    (folder / "splits.csv").write_text("date,symbol,split\n2024-01-03,AAA,2:1\n")
+
+
 def own_environment(folder):
     """A copy of this interpreter's virtual environment as the reader's `venv`."""
     if sys.prefix == sys.base_prefix:
@@ -60,6 +80,9 @@ def own_environment(folder):
 
 
 DOCUMENTS = [
+    Document("README.md", own_bars, instead=(("--data my.csv --tz UTC", "--data my.csv --tz UTC --minutes 0.1"),),
+             files=("out/demo/report.html",)),
+    Document("docs/import.md", bars_to_import, files=("sessions.safetensors", "own.safetensors")),
     Document("docs/guide-quant.md", own_bars, instead=(("--minutes 10", "--minutes 0.1"),),
              files=("out/demo/report.html", "report.html", "trades.csv", "comparison.html")),
     Document("docs/guide-ml.md", own_environment,
@@ -85,12 +108,6 @@ def blocks(text):
     if current is not None:
         raise AssertionError(f"the block at line {current[0]} is never closed")
     return found
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def script_of(document, text):
@@ -130,7 +147,23 @@ def make_checkout(folder):
     (folder / "build/release/bin").symlink_to(BIN)
 
 
+def others():
+    """Every other document of the tree: its commands may only be ones that are not run, with a reason."""
+    listed = {document.path for document in DOCUMENTS}
+    for folder in (".", "docs", "python", "bench", "deploy", "docker", "data", "examples"):
+        found = (SOURCE / folder).glob("*.md") if folder == "." else (SOURCE / folder).rglob("*.md")
+        for path in sorted(found):
+            if str(path.relative_to(SOURCE)) not in listed:
+                yield path
+
+
 class DocumentedCommands(unittest.TestCase):
+    def test_none_stands_in_a_document_that_is_not_listed(self):
+        for path in others():
+            document = Document(str(path.relative_to(SOURCE)))
+            with self.subTest(document.path):
+                self.assertNotIn("echo '== ", script_of(document, path.read_text()), "add it to DOCUMENTS")
+
     def run_document(self, document):
         script = script_of(document, (SOURCE / document.path).read_text())
         with tempfile.TemporaryDirectory() as name:

@@ -57,7 +57,8 @@ absl::Status RunPrint(std::vector<std::string> arguments) {
   bool comments = false;
   app.add_flag("--comments", comments, "with meaning and range of each setting");
   app.footer(
-      "Example:\n  vixen config print --actor --preset recommended --comments > actor.textproto\n");
+      "Examples:\n  vixen config print --actor --preset recommended --comments > actor.textproto\n"
+      "  vixen config print --learner --comments > learner.textproto\n");
   config::ConfigFlags flags(app, *config);
   std::string text;
   VIXEN_RETURN_IF_ERROR(config::ParseArguments(app, std::move(arguments), text));

@@ -94,6 +94,8 @@ TEST_F(Commands, EvalTakesTheRowsAfterTheTrainingRows) {
   EXPECT_EQ(json["identity"]["policy"], "constant");
   EXPECT_NEAR(json["metrics"]["buy_and_hold"]["total_return"], -0.01024743814, 1e-8);
   EXPECT_EQ(json["annualisation"]["steps_a_year"], 252.0);
+  EXPECT_TRUE(json["metrics"]["policy"]["profit_factor"].is_null());
+  EXPECT_EQ(json["reasons"]["policy"]["profit_factor"], "no closed trade");
   EXPECT_THAT(printed_, HasSubstr("buy-and-hold"));
   EXPECT_THAT(printed_, HasSubstr("not used in training"));
   EXPECT_THAT(printed_, HasSubstr("! Few trades"));

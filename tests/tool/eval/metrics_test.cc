@@ -222,6 +222,7 @@ TEST(Account, BooksAFlipAsACloseAndAnOpening) {
   ASSERT_EQ(steps[1].fill_count, 2);
   EXPECT_NEAR(steps[1].fills[0].units, -900, 1e-9);
   EXPECT_NEAR(steps[1].fills[0].cost, 22.95, 1e-9);
+  EXPECT_NEAR(steps[1].equity_before - steps[1].fills[0].cost, 101'754.55, 1e-9);
   EXPECT_NEAR(steps[1].position, -897.834264705882, 1e-9);
   EXPECT_NEAR(steps[1].fills[1].cost, 22.89477375, 1e-9);
   EXPECT_NEAR(steps[1].costs(), 45.84477375, 1e-9);
