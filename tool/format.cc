@@ -68,6 +68,8 @@ std::string Decimal(double value, int digits) {
 std::string Percent(double share, bool sign) {
   if (!std::isfinite(share)) return "n/a";
   const double size = std::abs(share) * 100;
+  if (size >= 1e7)
+    return absl::StrCat(sign && share > 0 ? "+" : "", Significant(share * 100), " %");
   const int digits = size < 1e-6 || size >= 0.1 ? 2 : size >= 0.001 ? 4 : 6;
   return absl::StrCat(sign && share > 0 ? "+" : "", Decimal(share * 100, digits), " %");
 }

@@ -18,11 +18,10 @@ using Names = std::vector<std::string>;
 
 // Names of a whole time, the most explicit first.
 const Names& TimeNames() {
-  static const auto& names =
-      *new Names{"tsevent",   "windowstart", "opentime",  "gmttime",  "utctime",
-                 "timeutc",   "dateutc",     "unix",      "unixtime", "unixtimestamp",
-                 "timestamp", "datetime",    "localtime", "epoch",    "begin",
-                 "t"};
+  static const auto& names = *new Names{"tsevent",   "windowstart",   "opentime",  "gmttime",
+                                        "utctime",   "timeutc",       "dateutc",   "unix",
+                                        "unixtime",  "unixtimestamp", "timestamp", "datetime",
+                                        "localtime", "epoch",         "begin",     "t"};
   return names;
 }
 
@@ -188,8 +187,9 @@ absl::StatusOr<Columns> Resolve(Columns columns, const CsvOptions& options,
   VIXEN_ASSIGN_OR_RETURN(columns.open, finder.Role("open", {"open", "o", "openprice"}));
   VIXEN_ASSIGN_OR_RETURN(columns.high, finder.Role("high", {"high", "h", "highprice"}));
   VIXEN_ASSIGN_OR_RETURN(columns.low, finder.Role("low", {"low", "l", "lowprice"}));
-  VIXEN_ASSIGN_OR_RETURN(columns.close, finder.Role("close", {"close", "c", "closeprice", "closelast",
-                                                         "price", "last", "lastprice"}));
+  VIXEN_ASSIGN_OR_RETURN(
+      columns.close, finder.Role("close", {"close", "c", "closeprice", "closelast", "price", "last",
+                                           "lastprice"}));
   VIXEN_ASSIGN_OR_RETURN(columns.adjusted_close,
                          finder.Role("adj_close", {"adjclose", "adjustedclose", "closeadj"}));
 
@@ -261,9 +261,9 @@ absl::StatusOr<bool> IsFrameHead(std::span<const std::string_view> fields, std::
   if (first != "ticker" || rest.empty()) return false;
   for (const std::string_view name : rest) {
     if (name == rest.front()) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat("holds several instruments side by side, ", Quoted(rest.front()), " and ",
-                     Quoted(name), ": write a file for each"));
+    return absl::InvalidArgumentError(absl::StrCat("holds several instruments side by side, ",
+                                                   Quoted(rest.front()), " and ", Quoted(name),
+                                                   ": write a file for each"));
   }
   ticker = rest.front();
   return true;

@@ -100,7 +100,8 @@ absl::Status FileReader::FindColumns(std::string_view line) {
 }
 
 absl::Status FileReader::AddPrices() {
-  const absl::StatusOr<RowPrices> prices = prices_->Read({fields_, numbers_}, times_->integer_epoch());
+  const absl::StatusOr<RowPrices> prices =
+      prices_->Read({fields_, numbers_}, times_->integer_epoch());
   if (!prices.ok()) return Fault(std::string(prices.status().message()));
   rows_.open.push_back(prices->open);
   rows_.high.push_back(prices->high);
@@ -153,9 +154,10 @@ bool FileReader::LooksLikeANote() const {
 // True when the line still belongs to the head of a data frame.
 absl::StatusOr<bool> FileReader::TakeFrameHead() {
   if (!columns_.frame_head || data_row_ > 0 || fields_.size() != columns_.count()) return false;
-  const absl::StatusOr<bool> head = IsFrameHead(fields_, instrument_);
+  absl::StatusOr<bool> head = IsFrameHead(fields_, instrument_);
   if (!head.ok()) {
-    return absl::InvalidArgumentError(absl::StrCat(rows_.path, ": line ", line_number_, ": ", head.status().message()));
+    return absl::InvalidArgumentError(
+        absl::StrCat(rows_.path, ": line ", line_number_, ": ", head.status().message()));
   }
   return head;
 }
@@ -168,10 +170,10 @@ absl::Status FileReader::AddLine(const SplitLine& line) {
   if (head || std::ranges::all_of(fields_, &std::string_view::empty)) return absl::OkStatus();
   ++data_row_;
   if (fields_.size() != columns_.count()) {
-    return Fault(absl::StrCat(
-        "has ", fields_.size(), " fields where ", columns_.count(), " are expected: ",
-        Quoted(line.text),
-        LooksLikeANote() ? " (a note? Delete the line, or put # before it)" : ""));
+    return Fault(
+        absl::StrCat("has ", fields_.size(), " fields where ", columns_.count(),
+                     " are expected: ", Quoted(line.text),
+                     LooksLikeANote() ? " (a note? Delete the line, or put # before it)" : ""));
   }
   VIXEN_ASSIGN_OR_RETURN(const bool wanted, AddInstrument());
   if (!wanted) return absl::OkStatus();

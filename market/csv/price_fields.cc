@@ -26,7 +26,7 @@ bool StandsForNothing(std::string_view field) {
   });
 }
 
-absl::Status Fault(std::string fault) { return absl::InvalidArgumentError(std::move(fault)); }
+absl::Status Fault(const std::string& fault) { return absl::InvalidArgumentError(fault); }
 
 }  // namespace
 
@@ -39,7 +39,8 @@ absl::StatusOr<double> PriceFields::Number(const RowFields& fields, int column,
                                            const char* name) const {
   if (!fields.numbers.empty() && !std::isnan(fields.numbers[column])) return fields.numbers[column];
   const std::string_view text = fields.text[column];
-  if (const std::optional<double> value = ParseGrouped(text, options_.decimal, options_.thousands)) {
+  if (const std::optional<double> value =
+          ParseGrouped(text, options_.decimal, options_.thousands)) {
     return *value;
   }
   const bool volume = column == columns_.volume || column == columns_.tick_volume;
@@ -59,7 +60,8 @@ absl::StatusOr<double> PriceFields::Price(const RowFields& fields, int column,
   if (!columns_.databento) return value;
   const bool fixed_point = fields.text[column].find('.') == std::string_view::npos;
   if (fixed_point != *fixed_point_) {
-    return Fault(absl::StrCat(name, " = ", Quoted(fields.text[column]), " is written in another way ",
+    return Fault(absl::StrCat(name, " = ", Quoted(fields.text[column]),
+                              " is written in another way ",
                               "than the prices before (decimal, or integer in 1e-9)"));
   }
   if (fixed_point && fields.text[column] == kDatabentoUndefined) {
@@ -86,11 +88,12 @@ absl::Status PriceFields::Check(const RowFields& fields, const RowPrices& prices
                        : fault->field == std::string_view("low")   ? columns_.low
                        : fault->field == std::string_view("close") ? columns_.close
                                                                    : columns_.volume;
-    return Fault(absl::StrCat(fault->field, " = ", std::string(fields.text[column]), " ", fault->rule));
+    return Fault(
+        absl::StrCat(fault->field, " = ", std::string(fields.text[column]), " ", fault->rule));
   }
   if (prices.tick_volume < 0) {
-    return Fault(
-        absl::StrCat("tick volume = ", std::string(fields.text[columns_.tick_volume]), " is below 0"));
+    return Fault(absl::StrCat("tick volume = ", std::string(fields.text[columns_.tick_volume]),
+                              " is below 0"));
   }
   return absl::OkStatus();
 }
@@ -110,8 +113,7 @@ absl::Status PriceFields::Adjust(const RowFields& fields, RowPrices& prices) con
   if (IsValidBar(prices.open, prices.high, prices.low, prices.close, prices.volume)) {
     return absl::OkStatus();
   }
-  return Fault(
-      absl::StrCat("adjusted close = ", text, " makes prices that float64 cannot hold"));
+  return Fault(absl::StrCat("adjusted close = ", text, " makes prices that float64 cannot hold"));
 }
 
 absl::StatusOr<RowPrices> PriceFields::Read(const RowFields& fields, bool integer_times) {

@@ -63,8 +63,8 @@ absl::StatusOr<Bars> ReadCsv(const std::vector<std::string>& paths, const CsvOpt
     return base::UsageError("--decimal must be . or ,");
   }
   if (options.thousands == options.decimal) {
-    return base::UsageError(absl::StrCat("--thousands and --decimal are both ",
-                                         std::string(1, options.decimal)));
+    return base::UsageError(
+        absl::StrCat("--thousands and --decimal are both ", std::string(1, options.decimal)));
   }
   std::optional<csv::Zone> zone;
   if (!options.time_zone.empty()) {

@@ -86,7 +86,8 @@ class Reader {
         absl::StrCat(path, ": row ", row, ", time ", FormatUtc(time), ": ", text));
   }
 
-  absl::Status AddRow(const std::string& path, const npy::Roles& roles, int64_t time, uint64_t row) {
+  absl::Status AddRow(const std::string& path, const npy::Roles& roles, int64_t time,
+                      uint64_t row) {
     std::string name;
     if (roles.symbol != nullptr) name = npy::TextAt(roles.symbol->type(), roles.symbol->At(row));
     if (!options_.symbols.empty() &&

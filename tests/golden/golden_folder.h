@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string>
 
-namespace vixen::testing {
+namespace vixen {
 
 // $VIXEN_GOLDEN_DIR, else tests/golden of the source tree.
 inline std::string GoldenFolder() {
@@ -13,4 +13,4 @@ inline std::string GoldenFolder() {
   return std::string(source == nullptr ? "." : source) + "/tests/golden";
 }
 
-}  // namespace vixen::testing
+}  // namespace vixen

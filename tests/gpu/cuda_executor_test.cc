@@ -25,7 +25,7 @@ namespace {
 std::vector<GoldenCase> GoldenCases() {
   std::vector<std::string> paths;
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(vixen::testing::GoldenFolder(), error)) {
+  for (const auto& entry : std::filesystem::directory_iterator(GoldenFolder(), error)) {
     if (entry.path().extension() == ".safetensors") paths.push_back(entry.path().string());
   }
   std::sort(paths.begin(), paths.end());

@@ -19,7 +19,7 @@ namespace {
 std::vector<std::string> GoldenFiles() {
   std::vector<std::string> files;
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(vixen::testing::GoldenFolder(), error)) {
+  for (const auto& entry : std::filesystem::directory_iterator(GoldenFolder(), error)) {
     if (entry.path().extension() == ".safetensors") files.push_back(entry.path().string());
   }
   std::sort(files.begin(), files.end());
@@ -41,7 +41,7 @@ TEST(GoldenCases, PassOnTheCpuExecutorInFp32) {
     EXPECT_TRUE(result->passed()) << result->Describe();
     cases += 1;
   }
-  EXPECT_GT(cases, 0) << "no golden case in " << vixen::testing::GoldenFolder();
+  EXPECT_GT(cases, 0) << "no golden case in " << GoldenFolder();
 }
 
 }  // namespace

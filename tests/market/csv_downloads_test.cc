@@ -123,7 +123,10 @@ TEST_F(CsvDownloads, NumbersThatPeopleWriteAreNamedWithTheirRemedy) {
   remedy("1,234,567", "thousands separators: --thousands names them");
   remedy("1'234.5", "thousands separators: --thousands names them");
   remedy("1 234", "thousands separators: --thousands names them");
-  remedy("1\xC2\xA0" "234", "thousands separators: --thousands names them");
+  remedy(
+      "1\xC2\xA0"
+      "234",
+      "thousands separators: --thousands names them");
   remedy("1.234,5", "thousands separators: --thousands names them", ',');
   remedy("1.5", "with a decimal point: leave --decimal , out", ',');
   remedy("1.2M", "export whole numbers, without the letter");
@@ -152,14 +155,15 @@ TEST_F(CsvDownloads, ThousandsSeparatorsAreReadOnRequest) {
   options.thousands = '.';
   EXPECT_TRUE(base::IsUsageError(Read(investing, options).status()));
   options.decimal = ',';
-  EXPECT_THAT(Good("Date;Open;High;Low;Close\n2024-01-02;1.234,5;1.234,5;1.234,5;1.234,5\n", options)
-                  .close,
-              ElementsAre(1234.5));
+  EXPECT_THAT(
+      Good("Date;Open;High;Low;Close\n2024-01-02;1.234,5;1.234,5;1.234,5;1.234,5\n", options).close,
+      ElementsAre(1234.5));
 }
 
 TEST_F(CsvDownloads, AnIndexThatCountsRowsIsNoTime) {
-  ExpectRefused(",open,high,low,close\n0,1,1,1,1\n1,1,1,1,1\n",
-                {"a.csv: the first column has no name and holds numbers up to 1", "--columns time="});
+  ExpectRefused(
+      ",open,high,low,close\n0,1,1,1,1\n1,1,1,1,1\n",
+      {"a.csv: the first column has no name and holds numbers up to 1", "--columns time="});
   EXPECT_THAT(Times(Good(",date,open,high,low,close\n0,2024-01-02,1,1,1,1\n")),
               ElementsAre("2024-01-02T00:00:00Z"));
   EXPECT_THAT(Times(Good(",open,high,low,close\n1704205800,1,1,1,1\n")),
@@ -169,11 +173,15 @@ TEST_F(CsvDownloads, AnIndexThatCountsRowsIsNoTime) {
 TEST_F(CsvDownloads, ColumnsMayBeGivenByNumberWhereNamesCannotBeTyped) {
   CsvOptions options;
   options.columns = {{"time", "1"}, {"open", "2"}, {"high", "3"}, {"low", "4"}, {"close", "5"}};
-  EXPECT_THAT(Good("Datum;Er\xF6" "ffnung;Hoch;Tief;Schluss\n02.01.2024;1;2;1;2\n", options).high,
+  EXPECT_THAT(Good("Datum;Er\xF6"
+                   "ffnung;Hoch;Tief;Schluss\n02.01.2024;1;2;1;2\n",
+                   options)
+                  .high,
               ElementsAre(2));
   options.columns["close"] = "6";
-  ExpectRefused({"Datum;Er\xF6" "ffnung;Hoch;Tief;Schluss\n02.01.2024;1;2;1;2\n"}, options,
-                {"--columns close=6 names no column"});
+  ExpectRefused({"Datum;Er\xF6"
+                 "ffnung;Hoch;Tief;Schluss\n02.01.2024;1;2;1;2\n"},
+                options, {"--columns close=6 names no column"});
 }
 
 TEST_F(CsvDownloads, OnePriceAloneIsNamedWithItsRemedy) {
@@ -193,9 +201,8 @@ TEST_F(CsvDownloads, AdjustedClosesThatAreNotAskedForAreMentioned) {
 }
 
 TEST_F(CsvDownloads, ANoteBelowTheBarsIsNamedWithItsRemedy) {
-  ExpectRefused(
-      "time,open,high,low,close\n2024-01-02,1,1,1,1\n\nData, as it is\n",
-      {"a.csv: line 4 (row 2)", "has 2 fields where 5 are expected", "put # before it"});
+  ExpectRefused("time,open,high,low,close\n2024-01-02,1,1,1,1\n\nData, as it is\n",
+                {"a.csv: line 4 (row 2)", "has 2 fields where 5 are expected", "put # before it"});
   ExpectRefused("Exceeded the daily hits limit",
                 {"holds a single column and nothing follows: `Exceeded the daily hits limit`"});
   ExpectRefused(

@@ -19,7 +19,7 @@ namespace {
 
 std::string GoldenPath() {
   if (const char* path = std::getenv("VIXEN_FEATURES_GOLDEN")) return path;
-  return vixen::testing::GoldenFolder() + "/features.safetensors";
+  return GoldenFolder() + "/features.safetensors";
 }
 
 Bars ReadBars(const base::TensorFile& file) {

@@ -83,8 +83,8 @@ TEST(SplitAround, LeavesOutWhatTheLabelsOfEitherSideReach) {
   EXPECT_EQ(split.embargoed, 4u);
 }
 
-// Ten rows, labels of three, rows 3 to 5 tested: 1, 2, 6 and 7 are purged and 0, 8, 9 stay; row 0 is
-// then a part of one row, which holds no step.
+// Ten rows, labels of three, rows 3 to 5 tested: 1, 2, 6 and 7 are purged and 0, 8, 9 stay; row 0
+// is then a part of one row, which holds no step.
 TEST(SplitAround, PurgesThePublishedExample) {
   const std::vector<int64_t> time = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
   const SplitRanges split = SplitAround(time, Ranges({{0, 10}}), 3, 6, 2);

@@ -106,7 +106,19 @@ absl::StatusOr<market::BarRange> ChooseRange(const PolicyInputs& inputs, const E
     range.begin = *dataset.train_rows();
   }
   VIXEN_ASSIGN_OR_RETURN(range, dataset.EffectiveRange(range.begin, range.end));
-  if (!dataset.train_rows()) {
+  const auto trained_on = inputs.metadata.find("dataset_fingerprint");
+  const std::optional<uint64_t> trained_to = TrainedTo(inputs);
+  if (trained_on != inputs.metadata.end() && !trained_on->second.empty() &&
+      trained_on->second != base::ToHex(dataset.fingerprint())) {
+    warnings.push_back(base::StrCat("The weights were trained on another dataset (fingerprint ",
+                                    trained_on->second.substr(0, 12),
+                                    "…): whether these bars were among its training rows cannot be "
+                                    "told from here."));
+  } else if (flags.weights.size() == 1 && trained_to && *trained_to > range.begin) {
+    warnings.push_back(base::StrCat("The weights were trained on bars up to ", *trained_to,
+                                    " of this dataset, and the range begins at bar ", range.begin,
+                                    ": the policy has seen these bars."));
+  } else if (!dataset.train_rows()) {
     warnings.push_back(
         "The dataset has no split by time: these bars may be those that the policy was trained on "
         "(vixen import --split 0.8).");
@@ -286,7 +298,8 @@ void AddEval(CLI::App& app, Selected& selected) {
       "  vixen eval --data d.safetensors --weights w.safetensors --folds 5 --out folds.json\n"
       "  vixen eval --data d.safetensors --weights w1.safetensors w2.safetensors --folds 2 --out "
       "e.json\n"
-      "  vixen eval --data d.safetensors --weights w.safetensors --epsilon 0.05 --seeds 10 --json\n");
+      "  vixen eval --data d.safetensors --weights w.safetensors --epsilon 0.05 --seeds 10 "
+      "--json\n");
   flags->config = std::make_unique<config::ConfigFlags>(*command, flags->environment);
   flags->preset = command->get_option("--preset");
   command->callback([flags, &selected] { selected = [flags] { return RunEval(*flags); }; });

@@ -62,6 +62,16 @@ Spread SpreadOf(std::span<const Metrics* const> runs, MetricId id) {
   return spread;
 }
 
+bool IsUnseen(const Evaluation& evaluation) {
+  const EvaluationIdentity& identity = evaluation.identity;
+  if (!identity.train_rows || evaluation.begin < *identity.train_rows) return false;
+  if (identity.trained_on && *identity.trained_on != identity.dataset_fingerprint) return false;
+  if (!evaluation.fold_weights) return identity.trained_to.value_or(0) <= evaluation.begin;
+  return std::all_of(
+      evaluation.folds.begin(), evaluation.folds.end(),
+      [](const EvaluationFold& fold) { return fold.trained_to.value_or(0) <= fold.begin; });
+}
+
 bool BeatsBuyAndHold(const EvaluationFold& fold) {
   const Metric& own = fold.policy[MetricId::kTotalReturn];
   const Metric& hold = fold.buy_and_hold[MetricId::kTotalReturn];

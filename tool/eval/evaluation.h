@@ -94,6 +94,10 @@ struct EvaluationIdentity {
   uint64_t dataset_bars = 0;
   uint64_t dataset_segments = 0;
   std::optional<uint64_t> train_rows;
+  // What the weights say that they were trained on: the dataset's fingerprint, and the bar after
+  // the last where it is this dataset. Absent where they say nothing.
+  std::optional<std::string> trained_on;
+  std::optional<uint64_t> trained_to;
   std::string weights_path;
   std::string policy;
   std::string architecture;
@@ -166,6 +170,10 @@ struct Spread {
   uint64_t above_zero = 0;
 };
 Spread SpreadOf(std::span<const Metrics* const> runs, MetricId id);
+
+// The range lies behind the training rows of the dataset's split, and nothing that the weights say
+// of their training contradicts it.
+bool IsUnseen(const Evaluation& evaluation);
 
 // Policy's total return − buy-and-hold's > 0.
 bool BeatsBuyAndHold(const EvaluationFold& fold);

@@ -15,6 +15,8 @@ inline void Visit(Fields& f, EvaluationIdentity& v) {
   f("dataset_bars", v.dataset_bars);
   f("dataset_segments", v.dataset_segments);
   f("train_rows", v.train_rows);
+  f("trained_on", v.trained_on);
+  f("trained_to", v.trained_to);
   f("scaler_fingerprint", v.scaler_fingerprint);
   f("weights", v.weights_path);
   f("policy", v.policy);

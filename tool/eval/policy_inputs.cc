@@ -141,6 +141,10 @@ EvaluationIdentity IdentityOf(const PolicyInputs& inputs, const std::string& dat
   identity.dataset_segments =
       static_cast<uint64_t>(std::count(dataset.last().begin(), dataset.last().end(), 1));
   identity.train_rows = dataset.train_rows();
+  if (const std::string trained_on = metadata("dataset_fingerprint"); !trained_on.empty()) {
+    identity.trained_on = trained_on;
+  }
+  identity.trained_to = TrainedTo(inputs);
   identity.weights_path = weights;
   identity.policy = metadata("policy");
   identity.architecture = inputs.weights.online.architecture.Describe();

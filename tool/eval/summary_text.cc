@@ -93,15 +93,13 @@ std::string PolicyKind(const Evaluation& evaluation) {
 }
 
 std::string SummaryText(const Evaluation& evaluation) {
-  const EvaluationIdentity& identity = evaluation.identity;
-  const bool unseen = identity.train_rows.has_value() && evaluation.begin >= *identity.train_rows;
   std::string text = PolicyLine(evaluation);
-  base::StrAppend(&text, Time(evaluation.parts.front().begin_time), " to ",
-                  Time(evaluation.series.time.back()), ", ", Plural(evaluation.steps(), "step"),
-                  " of ", Duration(evaluation.annualisation.bar_seconds), " in ",
-                  Plural(evaluation.parts.size(), "part"), "; bars ", evaluation.begin, ":",
-                  evaluation.end,
-                  unseen ? ", not used in training" : ", NOT separated from training", "\n");
+  base::StrAppend(
+      &text, Time(evaluation.parts.front().begin_time), " to ", Time(evaluation.series.time.back()),
+      ", ", Plural(evaluation.steps(), "step"), " of ",
+      Duration(evaluation.annualisation.bar_seconds), " in ",
+      Plural(evaluation.parts.size(), "part"), "; bars ", evaluation.begin, ":", evaluation.end,
+      IsUnseen(evaluation) ? ", not used in training" : ", NOT separated from training", "\n");
   text += Left("", kNameWidth);
   for (const char* name : {"policy", "buy-and-hold", "flat", "mean rule", "random"}) {
     text += Right(name, kColumnWidth);

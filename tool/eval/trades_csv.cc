@@ -29,9 +29,10 @@ std::string TradesCsv(const Evaluation& evaluation) {
                     ",", trade.entry_step, ",", market::FormatUtc(trade.entry_time), ",",
                     market::FormatValue(trade.entry_price), ",");
     absl::StrAppend(&csv, trade.exit_step, ",", market::FormatUtc(trade.exit_time), ",",
-                    market::FormatValue(trade.exit_price), ",", market::FormatValue(trade.units), ",", market::FormatValue(trade.last_units),
-                    ",", trade.bars, ",", trade.resizes, ",", market::FormatValue(trade.costs), ",",
-                    market::FormatValue(trade.profit), ",", market::FormatValue(trade.profit + trade.costs), "\n");
+                    market::FormatValue(trade.exit_price), ",", market::FormatValue(trade.units),
+                    ",", market::FormatValue(trade.last_units), ",", trade.bars, ",", trade.resizes,
+                    ",", market::FormatValue(trade.costs), ",", market::FormatValue(trade.profit),
+                    ",", market::FormatValue(trade.profit + trade.costs), "\n");
   }
   return csv;
 }

@@ -51,6 +51,22 @@ void WarnOfCosts(Evaluation& evaluation) {
   }
 }
 
+void WarnOfFreeTrading(Evaluation& evaluation) {
+  if (evaluation.policy[MetricId::kCosts].value.value_or(0) != 0) return;
+  Add(evaluation,
+      "Nothing was paid: fees and spread are 0 here, which no market grants (--cost_bps, "
+      "--spread).");
+}
+
+void WarnOfShortSpan(Evaluation& evaluation) {
+  constexpr double kShortest = 0.25;
+  const double years = evaluation.annualisation.years;
+  if (years <= 0 || years >= kShortest) return;
+  Add(evaluation, absl::StrFormat("The range spans %.3g days: annual return, volatility and the "
+                                  "ratios are what %.3g such stretches in a row would give.",
+                                  years * 365.25, 1 / years));
+}
+
 void WarnOfTiming(Evaluation& evaluation) {
   const RandomTiming& timing = evaluation.random_timing;
   if (timing.shifts == 0) {
@@ -213,6 +229,8 @@ void AddWarnings(Evaluation& evaluation) {
   }
   WarnOfCosts(evaluation);
   if (traded) {
+    WarnOfFreeTrading(evaluation);
+    WarnOfShortSpan(evaluation);
     WarnOfHigherCosts(evaluation);
     WarnOfBenchmarks(evaluation);
     WarnOfTiming(evaluation);

@@ -27,7 +27,8 @@ namespace {
 struct ImportFlags {
   std::vector<std::string> inputs;
   std::string out;
-  std::string delimiter, decimal = ".", thousands, header = "auto", date_order = "auto", duplicates = "error";
+  std::string delimiter, decimal = ".", thousands, header = "auto", date_order = "auto",
+                         duplicates = "error";
   std::vector<std::string> columns;
   std::string gaps, max_gap, split, fit, scaler_from;
   std::string missing = "error";
@@ -47,7 +48,7 @@ absl::Status FillCsvOptions(ImportFlags& flags) {
     VIXEN_ASSIGN_OR_RETURN(flags.csv.delimiter, ParseDelimiter(flags.delimiter));
   }
   flags.csv.decimal = flags.decimal[0];
-  flags.csv.thousands = flags.thousands.empty()     ? '\0'
+  flags.csv.thousands = flags.thousands.empty()      ? '\0'
                         : flags.thousands == "space" ? ' '
                                                      : flags.thousands[0];
   flags.csv.header = flags.header == "auto";

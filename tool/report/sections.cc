@@ -68,17 +68,16 @@ std::string TitleOf(const Evaluation& evaluation) {
 std::string HeadSection(const Evaluation& evaluation) {
   const auto& time = evaluation.series.time;
   const int64_t first = evaluation.parts.front().begin_time;
-  const bool unseen = evaluation.identity.train_rows.has_value() &&
-                      evaluation.begin >= *evaluation.identity.train_rows;
   std::string html = Element("h1", TitleOf(evaluation));
-  html += Element(
-      "p",
-      absl::StrCat(Time(first), " to ", Time(time.back()), " · ", Count(evaluation.steps()),
-                   " steps of ", Duration(evaluation.annualisation.bar_seconds), " in ",
-                   Plural(evaluation.parts.size(), "part"), " · policy ", PolicyKind(evaluation),
-                   " · ", WeightsText(evaluation), " · ",
-                   unseen ? "bars not used in training" : "not separated from the training bars"),
-      "sub");
+  html +=
+      Element("p",
+              absl::StrCat(Time(first), " to ", Time(time.back()), " · ", Count(evaluation.steps()),
+                           " steps of ", Duration(evaluation.annualisation.bar_seconds), " in ",
+                           Plural(evaluation.parts.size(), "part"), " · policy ",
+                           PolicyKind(evaluation), " · ", WeightsText(evaluation), " · ",
+                           IsUnseen(evaluation) ? "bars not used in training"
+                                                : "not separated from the training bars"),
+              "sub");
   html += "<dl class=\"facts\">";
   for (const Fact& fact : FactsOf(evaluation)) {
     absl::StrAppend(&html, "<div>", Element("dt", fact.name), Element("dd", fact.value),
@@ -227,6 +226,14 @@ std::string ProvenanceSection(const Evaluation& evaluation) {
            identity.train_rows ? absl::StrCat(", training rows 0 to ", Count(*identity.train_rows))
                                : std::string(", no split recorded")))});
   table.Row({{"Weights"}, text(identity.weights_path)});
+  if (identity.trained_on) {
+    table.Row({{"Trained on"},
+               text(*identity.trained_on != identity.dataset_fingerprint
+                        ? absl::StrCat("another dataset, ", *identity.trained_on)
+                    : identity.trained_to
+                        ? absl::StrCat("this dataset, up to bar ", Count(*identity.trained_to))
+                        : std::string("this dataset"))});
+  }
   table.Row(
       {{"Versions"},
        text(absl::StrCat("online ", identity.online_version, ", target ", identity.target_version,

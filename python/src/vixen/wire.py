@@ -27,7 +27,7 @@ CHUNK_TAG, OFFSET_TAG, DATA_TAG = 0x1a, 0x08, 0x12
 @dataclasses.dataclass(frozen=True)
 class ColumnLayout:
     name: str
-    dtype: np.dtype
+    dtype: np.dtype[Any]
     rows: int
     width: int
     per_slot: bool

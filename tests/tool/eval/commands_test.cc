@@ -111,6 +111,30 @@ TEST_F(Commands, EvalWarnsWithoutASplitAndInsideTheTrainingRows) {
   EXPECT_THAT(printed_, HasSubstr("has seen these bars"));
 }
 
+TEST_F(Commands, EvalBelievesTheWeightsRatherThanTheSplit) {
+  const std::string data = WriteDataset();
+  const std::string fingerprint = base::ToHex(market::Dataset::Load(data).value()->fingerprint());
+  const auto says = [&](const std::string& trained_on, const std::string& range) {
+    const std::string weights = WriteWeights(
+        37, {{"dataset_fingerprint", trained_on}, {"environment", "begin: 0\n" + range}});
+    EXPECT_TRUE(Run({"eval", "--data", data, "--weights", weights, "--out", In("e.json")}).ok());
+    return printed_;
+  };
+  EXPECT_THAT(says(fingerprint, ""), HasSubstr("not used in training"));
+  EXPECT_EQ(ReadJson(In("e.json"))["identity"]["trained_to"], 13);
+  std::string text = says(fingerprint, "end: 26");
+  EXPECT_THAT(text, HasSubstr("trained on bars up to 26 of this dataset, and the range begins at "
+                              "bar 13: the policy has seen these bars"));
+  EXPECT_THAT(text, HasSubstr("NOT separated from training"));
+  text = says(std::string(64, 'a'), "");
+  EXPECT_THAT(text, HasSubstr("trained on another dataset (fingerprint aaaaaaaaaaaa…)"));
+  EXPECT_THAT(text, HasSubstr("NOT separated from training"));
+  ASSERT_TRUE(Run({"report", In("e.json"), "--out", In("r.html")}).ok());
+  const std::string page = base::ReadFile(In("r.html")).value();
+  EXPECT_THAT(page, HasSubstr("not separated from the training bars"));
+  EXPECT_THAT(page, HasSubstr("another dataset, aaaa"));
+}
+
 TEST_F(Commands, EvalRefusesAnotherNormalisationWithBothValues) {
   const std::string data = WriteDataset();
   const std::string other(64, 'a');

@@ -16,6 +16,7 @@ namespace {
 using Id = MetricId;
 using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 EvaluatorOptions Options(std::vector<std::vector<double>> segments) {
   EvaluatorOptions options;
@@ -180,6 +181,16 @@ TEST(Evaluator, PartsLongerThanALaunchGoOnFromLaunchToLaunch) {
   EXPECT_EQ(evaluation.steps(), 69'999u);
   EXPECT_EQ(evaluation.parts.size(), 1u);
   EXPECT_LT(evaluation.largest_equity_difference, 1e-3);
+}
+
+TEST(Evaluator, SaysThatFreeTradingAndShortSpansAreNoYear) {
+  EvaluatorOptions options = Options({{100, 101, 102, 101, 103}});
+  options.weights = ConstantPolicy(options.dataset->feature_count(), 37);
+  EXPECT_THAT(RunEvaluation(options).warnings, Contains(HasSubstr("The range spans 4 days")));
+  EXPECT_THAT(RunEvaluation(options).warnings, Not(Contains(HasSubstr("Nothing was paid"))));
+  for (float& bps : options.settings.cost_bps) bps = 0;
+  options.settings.spread = 0;
+  EXPECT_THAT(RunEvaluation(options).warnings, Contains(HasSubstr("Nothing was paid")));
 }
 
 TEST(Evaluator, CostsAreThoseOfTheSettings) {

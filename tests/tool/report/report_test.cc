@@ -242,8 +242,8 @@ TEST(Report, ShowsNoNaNOrInfinity) {
 TEST(Report, EscapesEveryTextOfTheFile) {
   const std::string evil = "<img src=x onerror=alert(1)>\"'&";
   Evaluation evaluation = SomeEvaluation();
-  evaluation.identity = {evil, evil, evil, evil, evil, 1,    1,    0,   evil,
-                         evil, evil, 1,    1,    1,    evil, evil, evil};
+  evaluation.identity = {evil, evil, evil, evil, evil, 1, 1,    0,    evil, 0,
+                         evil, evil, evil, 1,    1,    1, evil, evil, evil};
   evaluation.settings = {{evil, evil}};
   evaluation.settings_origin = evil;
   evaluation.annualisation.how = evil;
@@ -352,6 +352,8 @@ TEST(Format, WritesNumbersAsPeopleReadThem) {
   EXPECT_EQ(Decimal(-1234.5, 2), "−1,234.50");
   EXPECT_EQ(Decimal(-0.001, 2), "0.00");
   EXPECT_EQ(Percent(0.02764), "2.76 %");
+  EXPECT_EQ(Percent(4.306e18), "4.306e+20 %");
+  EXPECT_EQ(Percent(99'999.0), "9,999,900.00 %");
   EXPECT_EQ(Percent(-0.02764, true), "−2.76 %");
   EXPECT_EQ(Percent(0.02764, true), "+2.76 %");
   EXPECT_EQ(Percent(0.0000123), "0.0012 %");

@@ -35,7 +35,7 @@ class VerifyFolderTest : public testing::Test {
   // The case `narrow` with one tensor's bytes or one metadata value changed.
   void WriteSpoiled(const std::string& tensor, const std::function<void(std::byte*)>& spoil,
                     const std::string& key = "", const std::string& value = "") {
-    const auto file = base::TensorFile::Open(vixen::testing::GoldenFolder() + "/narrow.safetensors").value();
+    const auto file = base::TensorFile::Open(GoldenFolder() + "/narrow.safetensors").value();
     std::vector<std::vector<std::byte>> copies;
     base::TensorFileWriter writer;
     for (const auto& [name, text] : file.metadata()) {
@@ -75,7 +75,7 @@ class VerifyFolderTest : public testing::Test {
 
 TEST_F(VerifyFolderTest, PassesAnUnspoiledCaseAndSkipsOtherFiles) {
   WriteSpoiled("", [](std::byte*) {});
-  std::filesystem::copy(vixen::testing::GoldenFolder() + "/features.safetensors", folder_);
+  std::filesystem::copy(GoldenFolder() + "/features.safetensors", folder_);
   EXPECT_TRUE(Verify().ok()) << out_.str();
   EXPECT_NE(out_.str().find("passed narrow.safetensors"), std::string::npos) << out_.str();
   EXPECT_NE(out_.str().find("skipped features.safetensors"), std::string::npos) << out_.str();
