@@ -165,7 +165,7 @@ TEST_F(ImportCommand, ABadRowFailsWithExitCode1AndLeavesNoFile) {
   EXPECT_EQ(std::string(status.message()),
             in_ +
                 ": line 402 (row 401), time `1704300000`: close = `NaN` is not a finite decimal "
-                "number");
+                "number (--missing drop or --missing segment leaves such rows out)");
   EXPECT_EQ(folder_.Count(), 1u);
 }
 
