@@ -89,7 +89,7 @@ double LargeProductGflops(int threads) {
   constexpr size_t kRows = 64;
   constexpr int kPieces = 32;
   constexpr int kRepeats = 5;
-  const kernels::DenseKernel kernel = kernels::AvailableDenseKernels().front();
+  const kernels::MatrixKernel kernel = kernels::AvailableMatrixKernels().front();
   kernels::PackedLayer layer = kernels::MakePackedLayer(kWidth, kWidth);
   std::fill(layer.weights.begin(), layer.weights.end(), 0.01f);
   base::WorkerPool pool(threads);
@@ -99,7 +99,7 @@ double LargeProductGflops(int threads) {
   for (int i = 0; i < kRepeats; ++i) {
     const Clock::time_point start = Clock::now();
     pool.ParallelFor(kPieces, [&](int64_t, int thread) {
-      kernel.forward(layer, false, in[thread].data(), out[thread].data(), kRows);
+      kernels::DenseForward(kernel, layer, false, in[thread].data(), out[thread].data(), kRows);
     });
     const double flops = 2.0 * kWidth * kWidth * kRows * kPieces;
     best = std::max(best, flops / SecondsSince(start) / 1e9);

@@ -8,13 +8,15 @@ import collections
 import concurrent.futures
 import json
 import pathlib
+import re
 import statistics
 import subprocess
 import tempfile
 import time
 
 SCRIPTS = pathlib.Path(__file__).resolve().parents[2] / "scripts"
-BUDGET = {"b0": 5000, "b1": 10000, "b2": 20000, "b2_cheap": 20000, "b2_long": 50000, "b3": 20000, "b4": 100000, "b5": 100000}
+BUDGET = {"b0": 5000, "b1": 10000, "b2": 20000, "b2_cheap": 20000, "b2_long": 50000, "b3": 20000, "b4": 100000,
+          "b4_long": 200000, "b5": 100000, "b5_long": 200000}
 HEADS = "--hidden1 64 --hidden2 64 --value_hidden {0} --advantage_hidden {0}"
 WIDTHS = "--hidden1 {0} --hidden2 {0} --value_hidden 16 --advantage_hidden 16"
 
@@ -22,6 +24,7 @@ WIDTHS = "--hidden1 {0} --hidden2 {0} --value_hidden 16 --advantage_hidden 16"
 VARIANTS = {
     "as in docs/testbed.md": {},
     "learning_rate 1e-4": {"learner": "--learning_rate 1e-4"},
+    "learning_rate 2e-4": {"learner": "--learning_rate 2e-4"},
     "learning_rate 2e-3": {"learner": "--learning_rate 2e-3"},
     "polyak_tau 0.001": {"learner": "--polyak_tau 0.001"},
     "polyak_tau 0.02": {"learner": "--polyak_tau 0.02"},
@@ -36,6 +39,7 @@ VARIANTS = {
     "samples_per_insert 96": {"learner": "--samples_per_insert 96"},
     "alpha 0.6": {"alpha": "0.6"},
     "alpha 0.6, beta_start 1": {"alpha": "0.6", "learner": "--beta_start 1"},
+    "alpha 0.6, beta_start 1, learning_rate 1e-4": {"alpha": "0.6", "learner": "--beta_start 1 --learning_rate 1e-4"},
     "alpha 0.6, beta 0": {"alpha": "0.6", "learner": "--beta_start 0 --beta_end 0"},
     "alpha 0.6, initial_priority max_priority": {"alpha": "0.6", "learner": "--initial_priority max_priority"},
     "huber_delta 0.1": {"learner": "--huber_delta 0.1"},
@@ -85,12 +89,12 @@ def main():
     parser.add_argument("--beds", default="b2_cheap,b3,b5")
     parser.add_argument("--seeds", default="1,2,3")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--only", default="", help="variants whose name holds this")
+    parser.add_argument("--only", default="", help="variants whose name this regular expression matches from the start on")
     parser.add_argument("--limit_s", type=float, default=0, help="start no run after so many seconds; 0: no limit")
     parser.add_argument("--json", type=pathlib.Path)
     options = parser.parse_args()
     beds, seeds = options.beds.split(","), options.seeds.split(",")
-    variants = [name for name in VARIANTS if options.only in name]
+    variants = [name for name in VARIANTS if re.match(options.only, name)]
     deadline = time.monotonic() + (options.limit_s or 1e9)
     results = collections.defaultdict(dict)
 

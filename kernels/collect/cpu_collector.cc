@@ -61,7 +61,7 @@ void WriteRow(const StepRecord& record, float q, const BatchView& view, size_t r
 
 }  // namespace
 
-CpuCollector::CpuCollector(const CollectorOptions& options, int threads, DenseKernel kernel)
+CpuCollector::CpuCollector(const CollectorOptions& options, int threads, MatrixKernel kernel)
     : options_(options),
       rules_(MakeRules(options.settings, options.steps)),
       weights_(options.architecture, kernel),
@@ -202,7 +202,7 @@ absl::StatusOr<std::unique_ptr<Collector>> MakeCpuCollector(const CollectorOptio
         " MiB a launch, this process may use ", base::AvailableMemoryBytes() >> 20, " MiB"));
   }
   const int threads = options.threads > 0 ? options.threads : base::AvailableCpus();
-  return std::make_unique<CpuCollector>(options, threads, AvailableDenseKernels().front());
+  return std::make_unique<CpuCollector>(options, threads, AvailableMatrixKernels().front());
 }
 
 }  // namespace vixen::kernels

@@ -21,7 +21,7 @@ namespace vixen::kernels {
 class CpuCollector final : public Collector {
  public:
   // `options` have passed CheckOptions.
-  CpuCollector(const CollectorOptions& options, int threads, DenseKernel kernel);
+  CpuCollector(const CollectorOptions& options, int threads, MatrixKernel kernel);
 
   const CollectorInfo& info() const override { return info_; }
   absl::StatusOr<WeightsProbe> StageWeights(const Parameters& parameters) override;

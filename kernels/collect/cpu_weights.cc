@@ -35,7 +35,7 @@ std::string NameOf(const Parameters& parameters, size_t i) {
 
 }  // namespace
 
-CpuWeights::CpuWeights(const Architecture& architecture, DenseKernel kernel)
+CpuWeights::CpuWeights(const Architecture& architecture, MatrixKernel kernel)
     : architecture_(architecture), kernel_(kernel) {}
 
 absl::Status CpuWeights::Check(const Parameters& parameters) const {

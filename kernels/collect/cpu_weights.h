@@ -14,7 +14,7 @@ namespace vixen::kernels {
 
 class CpuWeights {
  public:
-  CpuWeights(const Architecture& architecture, DenseKernel kernel);
+  CpuWeights(const Architecture& architecture, MatrixKernel kernel);
 
   // May run beside a launch: touches staged networks only.
   absl::StatusOr<WeightsProbe> Stage(const Parameters& parameters);
@@ -41,7 +41,7 @@ class CpuWeights {
   std::vector<float> ProbeCuriosity(const CpuCuriosityNetwork& network) const;
 
   const Architecture architecture_;
-  const DenseKernel kernel_;
+  const MatrixKernel kernel_;
   std::mutex mutex_;  // guards the staged networks
   Buffers<CpuQNetwork> online_;
   Buffers<CpuQNetwork> target_;

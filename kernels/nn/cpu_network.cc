@@ -38,7 +38,7 @@ Parameters EmptyParameters(const Architecture& architecture, WeightsKind kind) {
 
 }  // namespace
 
-CpuQNetwork::CpuQNetwork(const Parameters& parameters, DenseKernel kernel)
+CpuQNetwork::CpuQNetwork(const Parameters& parameters, MatrixKernel kernel)
     : architecture_(parameters.architecture), kind_(parameters.kind), kernel_(kernel) {
   const std::vector<LayerLayout> layers = LayersOf(architecture_, kind_);
   shared0_ = Packed(parameters, layers[0]);
@@ -61,11 +61,11 @@ void CpuQNetwork::Forward(const float* state, size_t rows, float* scratch, float
   float* h2 = h1 + architecture_.hidden1 * rows;
   float* streams = h2 + architecture_.hidden2 * rows;
   float* value = streams + streams_.outputs * rows;
-  kernel_.forward(shared0_, true, state, h1, rows);
-  kernel_.forward(shared1_, true, h1, h2, rows);
-  kernel_.forward(streams_, true, h2, streams, rows);
-  kernel_.forward(value1_, false, streams, value, rows);
-  kernel_.forward(advantage1_, false, streams + architecture_.value_hidden * rows, q, rows);
+  DenseForward(kernel_, shared0_, true, state, h1, rows);
+  DenseForward(kernel_, shared1_, true, h1, h2, rows);
+  DenseForward(kernel_, streams_, true, h2, streams, rows);
+  DenseForward(kernel_, value1_, false, streams, value, rows);
+  DenseForward(kernel_, advantage1_, false, streams + architecture_.value_hidden * rows, q, rows);
 
   // h1 has been read for the last time.
   float* mean = h1;
@@ -93,7 +93,7 @@ Parameters CpuQNetwork::ReadBack() const {
   return parameters;
 }
 
-CpuCuriosityNetwork::CpuCuriosityNetwork(const Parameters& parameters, DenseKernel kernel)
+CpuCuriosityNetwork::CpuCuriosityNetwork(const Parameters& parameters, MatrixKernel kernel)
     : architecture_(parameters.architecture), kernel_(kernel) {
   const std::vector<LayerLayout> layers = LayersOf(architecture_, WeightsKind::kCuriosity);
   hidden_ = Packed(parameters, layers[0]);
@@ -106,8 +106,8 @@ size_t CpuCuriosityNetwork::ScratchWidth(const Architecture& architecture) {
 
 void CpuCuriosityNetwork::Forward(const float* input, size_t rows, float* scratch,
                                   float* output) const {
-  kernel_.forward(hidden_, true, input, scratch, rows);
-  kernel_.forward(output_, false, scratch, output, rows);
+  DenseForward(kernel_, hidden_, true, input, scratch, rows);
+  DenseForward(kernel_, output_, false, scratch, output, rows);
 }
 
 Parameters CpuCuriosityNetwork::ReadBack() const {

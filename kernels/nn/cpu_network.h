@@ -14,7 +14,7 @@ namespace vixen::kernels {
 // threads may run it, each with its own scratch.
 class CpuQNetwork {
  public:
-  CpuQNetwork(const Parameters& parameters, DenseKernel kernel);
+  CpuQNetwork(const Parameters& parameters, MatrixKernel kernel);
 
   // Floats of scratch a row of the block.
   static size_t ScratchWidth(const Architecture& architecture);
@@ -27,7 +27,7 @@ class CpuQNetwork {
  private:
   Architecture architecture_;
   WeightsKind kind_;
-  DenseKernel kernel_;
+  MatrixKernel kernel_;
   PackedLayer shared0_;
   PackedLayer shared1_;
   PackedLayer streams_;  // value_layers.0 and advantage_layers.0: one input, outputs side by side
@@ -38,7 +38,7 @@ class CpuQNetwork {
 // The curiosity model: input s[0..E) ‖ one-hot(category), output the guess of s'[0..E).
 class CpuCuriosityNetwork {
  public:
-  CpuCuriosityNetwork(const Parameters& parameters, DenseKernel kernel);
+  CpuCuriosityNetwork(const Parameters& parameters, MatrixKernel kernel);
 
   static size_t ScratchWidth(const Architecture& architecture);
   // `input` [E + 3][rows] → `output` [E][rows].
@@ -48,7 +48,7 @@ class CpuCuriosityNetwork {
 
  private:
   Architecture architecture_;
-  DenseKernel kernel_;
+  MatrixKernel kernel_;
   PackedLayer hidden_;
   PackedLayer output_;
 };

@@ -50,16 +50,23 @@ void UnpackOutputs(const PackedLayer& layer, size_t first, std::span<float> weig
   }
 }
 
-std::vector<DenseKernel> AvailableDenseKernels() {
-  std::vector<DenseKernel> kernels;
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f")) kernels.push_back({"avx512", DenseForwardAvx512});
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-    kernels.push_back({"avx2", DenseForwardAvx2});
+void DenseForward(const MatrixKernel& kernel, const PackedLayer& layer, bool leaky, const float* in,
+                  float* out, size_t rows) {
+  for (size_t first = 0; first < layer.outputs; first += kPanelOutputs) {
+    const size_t outputs = std::min(kPanelOutputs, layer.outputs - first);
+    kernel.multiply({.a = layer.weights.data() + first * layer.inputs,
+                     .a_row = 1,
+                     .a_step = outputs,
+                     .b = in,
+                     .b_row = rows,
+                     .c = out + first * rows,
+                     .c_row = rows,
+                     .rows = outputs,
+                     .columns = rows,
+                     .inner = layer.inputs,
+                     .row_bias = layer.bias.data() + first,
+                     .leaky = leaky});
   }
-#endif
-  kernels.push_back({"generic", DenseForwardGeneric});
-  return kernels;
 }
 
 }  // namespace vixen::kernels

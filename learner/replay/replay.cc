@@ -7,41 +7,48 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "learner/replay/power.h"
 
 namespace vixen::learner {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kMost = std::numeric_limits<float>::max();
+
+bool IsPriority(double value) { return value >= 0.0 && value <= kMost; }
 
 }  // namespace
 
 Replay::Replay(ReplayOptions options)
-    : options_(options), sums_(options.capacity), least_(options.capacity), random_(options.seed) {
+    : options_(options), tree_(options.capacity, options.start_at_max), random_(options.seed) {
   rows_.resize(options_.capacity);
-  if (options_.start_at_max) most_.emplace(options_.capacity);
 }
 
 uint64_t Replay::BytesOf(uint64_t capacity, bool start_at_max) {
-  const uint64_t trees = start_at_max ? 3 : 2;
-  return capacity * sizeof(ReplayRow) + trees * 2 * sizeof(double) * std::bit_ceil(capacity);
+  return capacity * sizeof(Slot) + PriorityTree::BytesOf(capacity, start_at_max);
 }
 
-double Replay::LeafOf(double td) {
-  if (std::isnan(td)) {
-    ++rejects_.nan;
-  } else if (td == kInfinity) {
-    ++rejects_.positive_infinity;
-  } else if (td == -kInfinity) {
-    ++rejects_.negative_infinity;
-  } else if (td < 0.0) {
-    ++rejects_.negative;
+void Replay::ComputeLeaves(std::span<const float> td) {
+  leaves_.resize(td.size());
+  const auto whole = static_cast<size_t>(std::count_if(td.begin(), td.end(), IsPriority));
+  if (options_.alpha == 0.0) {
+    std::fill(leaves_.begin(), leaves_.end(), 1.0f);
   } else {
-    // In float32, as td is: half the time, and a priority needs no more.
-    return options_.alpha == 0.0 ? 1.0
-                                 : std::pow(static_cast<float>(td + options_.epsilon),
-                                            static_cast<float>(options_.alpha));
+    // In float32, as td is: a priority needs no more.
+    for (size_t i = 0; i < td.size(); ++i) {
+      leaves_[i] = static_cast<float>((IsPriority(td[i]) ? td[i] : 0.0) + options_.epsilon);
+    }
+    PowerInPlace(leaves_, static_cast<float>(options_.alpha));
   }
-  return -1.0;
+  if (whole == td.size()) return;
+  for (size_t i = 0; i < td.size(); ++i) {
+    if (IsPriority(td[i])) continue;
+    leaves_[i] = -1.0f;
+    ++(std::isnan(td[i])     ? rejects_.nan
+       : td[i] == kInfinity  ? rejects_.positive_infinity
+       : td[i] == -kInfinity ? rejects_.negative_infinity
+                             : rejects_.negative);
+  }
 }
 
 void Replay::Insert(std::span<const ReplayRow> rows) {
@@ -50,34 +57,35 @@ void Replay::Insert(std::span<const ReplayRow> rows) {
     inserted_ += rows.size() - options_.capacity;
     rows = rows.last(options_.capacity);
   }
-  const double largest = most_.has_value() && most_->root() > 0.0 ? most_->root() : 1.0;
+  const float largest = tree_.most() > 0.0f ? tree_.most() : 1.0f;
   while (!rows.empty()) {
     const size_t slot = inserted_ % options_.capacity;
     const size_t count = std::min<size_t>(rows.size(), options_.capacity - slot);
-    std::copy_n(rows.begin(), count, rows_.begin() + static_cast<ptrdiff_t>(slot));
-
-    leaves_.resize(count);
+    td_.resize(count);
     for (size_t i = 0; i < count; ++i) {
-      double leaf = LeafOf(rows[i].td);
-      if (leaf < 0.0) leaf = total() > 0.0 ? total() / static_cast<double>(size()) : 1.0;
-      leaves_[i] = most_.has_value() ? largest : leaf;
+      rows_[slot + i].row = rows[i];
+      td_[i] = rows[i].td;
     }
-    if (most_.has_value()) most_->SetRange(slot, leaves_);
-    sums_.SetRange(slot, leaves_);
-    for (double& leaf : leaves_) {
-      if (leaf == 0.0) leaf = kInfinity;
+    ComputeLeaves(td_);
+    const float mean =
+        total() > 0.0 ? static_cast<float>(total() / static_cast<double>(size())) : 1.0f;
+    for (float& leaf : leaves_) {
+      if (options_.start_at_max) {
+        leaf = largest;
+      } else if (leaf < 0.0f) {
+        leaf = mean;
+      }
     }
-    least_.SetRange(slot, leaves_);
-
+    tree_.SetRange(slot, leaves_);
     inserted_ += count;
     rows = rows.subspan(count);
   }
 }
 
 void Replay::Save(ReplayCut& cut) const {
-  cut.rows.Assign(std::span(rows_).first(size()));
+  cut.rows.Assign(size(), [&](size_t i) -> const ReplayRow& { return rows_[i].row; });
   if (cut.leaves.size() < size()) cut.leaves.resize(size());
-  const std::span<const double> leaves = sums_.leaves().first(size());
+  const std::span<const float> leaves = tree_.leaves().first(size());
   std::copy(leaves.begin(), leaves.end(), cut.leaves.begin());
   cut.inserted = inserted_;
   cut.sampler = random_.state();
@@ -91,7 +99,7 @@ absl::Status CheckCut(const ReplayCut& cut, uint64_t capacity) {
         " rows, the cut has ", cut.rows.rows, " rows and ", cut.leaves.size(), " priorities"));
   }
   for (size_t i = 0; i < rows; ++i) {
-    if (std::isfinite(cut.leaves[i]) && cut.leaves[i] >= 0.0) continue;
+    if (IsPriority(cut.leaves[i])) continue;
     return absl::InvalidArgumentError(
         absl::StrCat("the priority of row ", i, " is ", cut.leaves[i]));
   }
@@ -101,12 +109,12 @@ absl::Status CheckCut(const ReplayCut& cut, uint64_t capacity) {
 absl::Status Replay::Restore(const ReplayCut& cut) {
   VIXEN_RETURN_IF_ERROR(CheckCut(cut, options_.capacity));
   const uint64_t rows = std::min(cut.inserted, options_.capacity);
-  for (size_t i = 0; i < rows; ++i) rows_[i] = cut.rows.Row(i);
-  leaves_.assign(cut.leaves.begin(), cut.leaves.begin() + static_cast<ptrdiff_t>(rows));
-  sums_.SetRange(0, leaves_);
-  if (most_.has_value()) most_->SetRange(0, leaves_);
-  std::replace(leaves_.begin(), leaves_.end(), 0.0, kInfinity);
-  least_.SetRange(0, leaves_);
+  leaves_.resize(rows);
+  for (size_t i = 0; i < rows; ++i) {
+    rows_[i].row = cut.rows.Row(i);
+    leaves_[i] = static_cast<float>(cut.leaves[i]);
+  }
+  tree_.SetRange(0, leaves_);
   inserted_ = cut.inserted;
   random_ = SplitMix64(cut.sampler);
   return absl::OkStatus();
@@ -124,21 +132,18 @@ double Replay::BetaAt(const ReplayOptions& options, uint64_t updates) {
 
 double Replay::LeastShare() const {
   if (size() == 0) return 0.0;
-  return sums_.root() > 0.0 ? least_.root() / sums_.root() : 1.0 / static_cast<double>(size());
+  return total() > 0.0 ? tree_.least() / total() : 1.0 / static_cast<double>(size());
 }
 
 void Replay::Draw(size_t count, double beta, Sample& sample, double least_share) {
   sample.slot.resize(count);
   sample.generation.resize(count);
   sample.weight.resize(count);
-  const double total = sums_.root();
-  const bool uniform = !(total > 0.0);
-  const double least = least_share > 0.0 ? least_share * total : least_.root();
   mass_.resize(count);
   for (size_t j = 0; j < count; ++j) {
     mass_[j] = (static_cast<double>(j) + random_.Uniform()) / static_cast<double>(count);
   }
-  if (uniform) {
+  if (!(total() > 0.0)) {
     const auto rows = static_cast<double>(size());
     for (size_t j = 0; j < count; ++j) {
       sample.slot[j] =
@@ -146,49 +151,45 @@ void Replay::Draw(size_t count, double beta, Sample& sample, double least_share)
       sample.weight[j] = 1.0f;
     }
   } else {
-    for (double& mass : mass_) mass *= total;
-    sums_.FindMany(mass_, sample.slot);
+    for (double& mass : mass_) mass *= total();
+    tree_.FindMany(mass_, sample.slot);
+    const double least = least_share > 0.0 ? least_share * total() : double{tree_.least()};
     for (size_t j = 0; j < count; ++j) {
-      const double leaf = sums_.leaf(sample.slot[j]);
-      // In float32, as the weight is: half the time.
-      sample.weight[j] = leaf == least ? 1.0f
-                                       : std::min(1.0f, std::pow(static_cast<float>(least / leaf),
-                                                                 static_cast<float>(beta)));
+      // Who draws a row reads it soon.
+      __builtin_prefetch(&rows_[sample.slot[j]]);
+      sample.weight[j] = static_cast<float>(least / tree_.leaf(sample.slot[j]));
     }
+    PowerInPlace(sample.weight, static_cast<float>(beta));
+    for (float& weight : sample.weight) weight = std::min(weight, 1.0f);
   }
-  const uint64_t oldest = OldestGeneration();
-  const uint64_t oldest_slot = oldest % options_.capacity;
-  for (size_t j = 0; j < count; ++j) {
-    const uint64_t slot = sample.slot[j];
-    sample.generation[j] =
-        oldest + slot - oldest_slot + (slot < oldest_slot ? options_.capacity : 0);
-  }
+  const Generations now = generations();
+  for (size_t j = 0; j < count; ++j) sample.generation[j] = now.Of(sample.slot[j]);
 }
 
 PriorityUpdates Replay::Update(std::span<const uint32_t> slot, std::span<const uint64_t> generation,
                                std::span<const float> td) {
   PriorityUpdates counts;
   updated_.clear();
-  leaves_.clear();
-  const uint64_t oldest = OldestGeneration();
-  const uint64_t oldest_slot = oldest % options_.capacity;
+  td_.clear();
+  const Generations now = generations();
+  const uint64_t rows = size();
   for (size_t i = 0; i < slot.size(); ++i) {
-    const uint64_t lives =
-        oldest + slot[i] - oldest_slot + (slot[i] < oldest_slot ? options_.capacity : 0);
-    if (slot[i] >= size() || generation[i] != lives) {
+    if (slot[i] >= rows || generation[i] != now.Of(slot[i])) {
       ++counts.stale;
       continue;
     }
-    const double leaf = LeafOf(td[i]);
-    if (leaf < 0.0) continue;
     updated_.push_back(slot[i]);
-    leaves_.push_back(leaf);
+    td_.push_back(td[i]);
   }
-  counts.applied = updated_.size();
-  sums_.SetMany(updated_, leaves_, nodes_);
-  if (most_.has_value()) most_->SetMany(updated_, leaves_, nodes_);
-  std::replace(leaves_.begin(), leaves_.end(), 0.0, kInfinity);
-  least_.SetMany(updated_, leaves_, nodes_);
+  ComputeLeaves(td_);
+  size_t kept = 0;
+  for (size_t i = 0; i < leaves_.size(); ++i) {
+    updated_[kept] = updated_[i];
+    leaves_[kept] = leaves_[i];
+    kept += leaves_[i] >= 0.0f ? 1 : 0;
+  }
+  counts.applied = kept;
+  tree_.SetMany(std::span(updated_).first(kept), std::span(leaves_).first(kept));
   return counts;
 }
 

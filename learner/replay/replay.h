@@ -3,15 +3,15 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "base/cache_line.h"
+#include "learner/replay/priority_tree.h"
 #include "learner/replay/random.h"
 #include "learner/replay/row.h"
 #include "learner/replay/row_columns.h"
-#include "learner/replay/segment_tree.h"
 
 namespace vixen::learner {
 
@@ -64,7 +64,8 @@ struct PriorityRejects {
 // Prioritised replay, proportional variant (arXiv:1511.05952): a ring of rows by insertion, a leaf
 // (|td| + epsilon)^alpha for each, P(i) = leaf_i / Σ leaf, weight (N·P(i))^−β over the largest of
 // all rows (global minimum of P). Sampling is stratified. All leaves zero: uniform, weights 1. One
-// thread. Memory: bytes_per_row() a row plus two trees of 16 bytes a power-of-two leaf.
+// thread. The same draws, weights and leaves on every processor. Memory: a cache line a row and the
+// tree (priority_tree.h).
 class Replay {
  public:
   explicit Replay(ReplayOptions options);
@@ -105,27 +106,41 @@ class Replay {
   // Bytes that a cut of a full replay takes.
   static uint64_t CutBytesOf(uint64_t capacity);
 
-  const ReplayRow& row(uint32_t slot) const { return rows_[slot]; }
-  double leaf(uint32_t slot) const { return sums_.leaf(slot); }
-  double total() const { return sums_.root(); }
+  const ReplayRow& row(uint32_t slot) const { return rows_[slot].row; }
+  float leaf(uint32_t slot) const { return tree_.leaf(slot); }
+  double total() const { return tree_.sum(); }
   const PriorityRejects& rejects() const { return rejects_; }
 
  private:
-  // The leaf of a |td|, or a negative number (counted) when it is refused.
-  double LeafOf(double td);
-  uint64_t OldestGeneration() const { return inserted_ - size(); }
+  // One line of the cache, so that a row is read with one miss.
+  struct alignas(base::kCacheLine) Slot {
+    ReplayRow row;
+  };
+
+  // Which row is in a slot now.
+  struct Generations {
+    uint64_t oldest, oldest_slot, capacity;
+    uint64_t Of(uint64_t slot) const {
+      return oldest + slot - oldest_slot + (slot < oldest_slot ? capacity : 0);
+    }
+  };
+  Generations generations() const {
+    const uint64_t oldest = inserted_ - size();
+    return {oldest, oldest % options_.capacity, options_.capacity};
+  }
+  // leaves_[i] of a |td|, or −1 (counted) where it is refused.
+  void ComputeLeaves(std::span<const float> td);
 
   const ReplayOptions options_;
-  std::vector<ReplayRow> rows_;
-  SumTree sums_;
-  MinTree least_;                // of the positive leaves
-  std::optional<MaxTree> most_;  // only with start_at_max
+  base::CacheLineVector<Slot> rows_;
+  PriorityTree tree_;
   uint64_t inserted_ = 0;
   SplitMix64 random_;
   PriorityRejects rejects_;
   // Scratch of Insert, Draw and Update.
-  std::vector<double> leaves_, mass_;
-  std::vector<uint32_t> updated_, nodes_;
+  std::vector<double> mass_;
+  std::vector<float> td_, leaves_;
+  std::vector<uint32_t> updated_;
 };
 
 }  // namespace vixen::learner

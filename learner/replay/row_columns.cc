@@ -42,24 +42,6 @@ void RowColumns::Reserve(size_t capacity) {
   });
 }
 
-void RowColumns::Assign(std::span<const ReplayRow> from) {
-  Reserve(from.size());
-  rows = from.size();
-  for (size_t i = 0; i < rows; ++i) {
-    const ReplayRow& row = from[i];
-    bar[i] = row.bar;
-    bootstrap_bar[i] = row.bootstrap_bar;
-    std::copy_n(row.portfolio, kWidth, &portfolio[i * kWidth]);
-    std::copy_n(row.next_portfolio, kWidth, &next_portfolio[i * kWidth]);
-    std::copy_n(row.bootstrap_portfolio, kWidth, &bootstrap_portfolio[i * kWidth]);
-    reward[i] = row.reward;
-    discount[i] = row.discount;
-    td[i] = row.td;
-    action[i] = row.action;
-    flags[i] = row.flags;
-  }
-}
-
 ReplayRow RowColumns::Row(size_t i) const {
   ReplayRow row;
   row.bar = bar[i];

@@ -21,12 +21,11 @@ struct HostGradientOptions {
   int threads = 1;
 };
 
-// Loss and gradient of a minibatch on the processor: the three forward passes, the loss and the
-// backward pass for a block of rows at a time, whose activations stay in the second cache. Only
-// what the loss needs is computed: of the bootstrap states the online network's advantages, to
-// choose a*, and the target's Q of that action alone; behind the head only the taken action's row
-// carries a gradient. Each thread has its share of the rows and a gradient of its own; they are
-// added in the order of the threads, so that equal threads give equal bits.
+// Loss and gradient of a minibatch on the processor: each thread takes a block of rows through
+// forward passes, loss and backward pass (host_block.h); then all threads add those blocks to the
+// gradient, each to its part of the parameters and in the order of the rows. Bits do not depend on
+// the number of threads. Memory: one gradient, two networks, and a thread the activations of a
+// block, which does not grow with the parameters' number.
 class HostGradient {
  public:
   explicit HostGradient(const HostGradientOptions& options);

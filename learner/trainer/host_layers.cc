@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "kernels/env/settings.h"
-#include "learner/trainer/matrix.h"
+#include "kernels/nn/matrix.h"
 
 namespace vixen::learner {
 
@@ -31,7 +31,8 @@ HostLayers::HostLayers(const kernels::Architecture& architecture,
                        const std::vector<uint8_t>& actions)
     : layout_(architecture),
       actions_(actions),
-      padded_((actions.size() + kColumnMultiple - 1) / kColumnMultiple * kColumnMultiple) {
+      padded_((actions.size() + kernels::kColumnMultiple - 1) / kernels::kColumnMultiple *
+              kernels::kColumnMultiple) {
   const HostLayout& l = layout_;
   first.resize(l.state * l.h1);
   second.resize(l.h1 * l.h2);

@@ -25,7 +25,7 @@ struct HostLayers {
 
   // From the flat parameters, which stay the caller's and are read until the next call.
   void Prepare(const float* parameters);
-  // Of the allowed actions, to kColumnMultiple.
+  // Of the allowed actions, to kernels::kColumnMultiple.
   size_t padded_actions() const { return padded_; }
 
   const float* flat = nullptr;

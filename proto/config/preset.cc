@@ -27,6 +27,7 @@ const v1::LearnerConfig& RecommendedLearner() {
   static const v1::LearnerConfig* const values = [] {
     auto* config = new v1::LearnerConfig;
     config->mutable_replay()->set_alpha(0);
+    config->mutable_trainer()->set_learning_rate(1e-4);
     return config;
   }();
   return *values;

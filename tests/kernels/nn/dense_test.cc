@@ -24,9 +24,9 @@ struct Layer {
     PackOutputs(weight, bias, 0, packed);
   }
 
-  AlignedFloats Run(const DenseKernel& kernel, size_t rows, bool leaky) const {
+  AlignedFloats Run(const MatrixKernel& kernel, size_t rows, bool leaky) const {
     AlignedFloats out(packed.outputs * rows, -1.0f);
-    kernel.forward(packed, leaky, in.data(), out.data(), rows);
+    DenseForward(kernel, packed, leaky, in.data(), out.data(), rows);
     return out;
   }
 
@@ -36,9 +36,9 @@ struct Layer {
   AlignedFloats in;
 };
 
-TEST(DenseKernels, AgreeWithDoublePrecision) {
+TEST(DenseLayers, AgreeWithDoublePrecision) {
   constexpr size_t kRows = 48;
-  for (const DenseKernel& kernel : AvailableDenseKernels()) {
+  for (const MatrixKernel& kernel : AvailableMatrixKernels()) {
     for (const size_t outputs : {1, 2, 5, 6, 7, 16, 45, 64}) {
       const Layer layer(54, outputs, kRows);
       const AlignedFloats out = layer.Run(kernel, kRows, true);
@@ -55,13 +55,13 @@ TEST(DenseKernels, AgreeWithDoublePrecision) {
   }
 }
 
-TEST(DenseKernels, GiveTheSameBitsOnEveryInstructionSet) {
+TEST(DenseLayers, GiveTheSameBitsOnEveryInstructionSet) {
   for (const size_t rows : {16, 32, 48, 64}) {
     for (const size_t outputs : {1, 3, 16, 45}) {
       const Layer layer(70, outputs, rows);
       for (const bool leaky : {false, true}) {
-        const AlignedFloats expected = layer.Run(AvailableDenseKernels().back(), rows, leaky);
-        for (const DenseKernel& kernel : AvailableDenseKernels()) {
+        const AlignedFloats expected = layer.Run(AvailableMatrixKernels().back(), rows, leaky);
+        for (const MatrixKernel& kernel : AvailableMatrixKernels()) {
           const AlignedFloats out = layer.Run(kernel, rows, leaky);
           EXPECT_EQ(std::memcmp(out.data(), expected.data(), out.size() * sizeof(float)), 0)
               << kernel.name << " rows " << rows << " outputs " << outputs;
@@ -71,9 +71,9 @@ TEST(DenseKernels, GiveTheSameBitsOnEveryInstructionSet) {
   }
 }
 
-TEST(DenseKernels, GiveARowTheSameBitsWhereverItLies) {
+TEST(DenseLayers, GiveARowTheSameBitsWhereverItLies) {
   constexpr size_t kRows = 64;
-  for (const DenseKernel& kernel : AvailableDenseKernels()) {
+  for (const MatrixKernel& kernel : AvailableMatrixKernels()) {
     Layer layer(33, 45, kRows);
     for (size_t k = 0; k < 33; ++k) {
       for (size_t r = 0; r < kRows; ++r) layer.in[k * kRows + r] = layer.in[k * kRows + 5];

@@ -89,7 +89,7 @@ std::vector<double> Dense(const Parameters& parameters, const LayerLayout& layer
 TEST(QNetwork, AgreesWithDoublePrecisionAndReadsBack) {
   const Architecture architecture = SmallArchitecture();
   const Parameters parameters = bench::RandomParameters(architecture, WeightsKind::kTarget, 4);
-  const CpuQNetwork network(parameters, AvailableDenseKernels().front());
+  const CpuQNetwork network(parameters, AvailableMatrixKernels().front());
   EXPECT_EQ(network.ReadBack().values, parameters.values);
   EXPECT_EQ(network.ReadBack().kind, WeightsKind::kTarget);
 

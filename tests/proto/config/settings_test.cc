@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "proto/config/leaf.h"
+#include "proto/config/preset.h"
 
 namespace vixen::config {
 namespace {
@@ -142,6 +143,21 @@ TEST(EffectiveEnvironment, PresetGivesWhatIsNotSaid) {
   EXPECT_EQ(effective.curiosity_max(), 0.001f);
   EXPECT_EQ(effective.stop_loss_bps(), 25.0f);  // no preset's business
   EXPECT_THAT(effective.actions(), ElementsAre(5));
+}
+
+TEST(LearnerPreset, GivesWhatIsNotSaid) {
+  v1::LearnerConfig config;
+  config.set_preset(v1::LEARNER_RECOMMENDED);
+  config.mutable_trainer()->set_batch_size(32);
+  v1::LearnerConfig said = config;
+  said.mutable_trainer()->set_learning_rate(5e-4);  // the default, but said
+  ApplyPreset(config);
+  EXPECT_EQ(config.replay().alpha(), 0.0);
+  EXPECT_EQ(config.trainer().learning_rate(), 1e-4);
+  EXPECT_EQ(config.trainer().batch_size(), 32u);
+  ApplyPreset(said);
+  EXPECT_EQ(said.trainer().learning_rate(), 5e-4);
+  EXPECT_EQ(said.replay().alpha(), 0.0);
 }
 
 TEST(SettingsBytes, AreTheSameHoweverTheSettingsWereSaid) {

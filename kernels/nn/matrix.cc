@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "learner/trainer/matrix.h"
+#include "kernels/nn/matrix.h"
 
-namespace vixen::learner {
+namespace vixen::kernels {
 
 std::vector<MatrixKernel> AvailableMatrixKernels() {
   std::vector<MatrixKernel> kernels;
@@ -15,4 +15,4 @@ std::vector<MatrixKernel> AvailableMatrixKernels() {
   return kernels;
 }
 
-}  // namespace vixen::learner
+}  // namespace vixen::kernels

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cmath>
-
-#include "kernels/nn/dense_kernel.h"
+#include "kernels/nn/fused.h"
+#include "kernels/nn/matrix_kernel.h"
 
 namespace vixen::kernels {
 namespace {
 
-// Four rows in plain C++: for processors without AVX2, and what the others are compared with.
+// Four lanes in plain C++: for processors without AVX2, and what the others are compared with.
 struct PlainVector {
   static constexpr size_t kLanes = 4;
   struct Register {
@@ -19,22 +18,21 @@ struct PlainVector {
   }
   static Register MultiplyAdd(const Register& a, const Register& b, const Register& c) {
     Register sum;
-    for (size_t i = 0; i < kLanes; ++i) sum.lane[i] = std::fma(a.lane[i], b.lane[i], c.lane[i]);
+    for (size_t i = 0; i < kLanes; ++i) sum.lane[i] = Fused(a.lane[i], b.lane[i], c.lane[i]);
     return sum;
   }
-  static Register LeakyRelu(const Register& x) {
+  static Register LeakyRelu(const Register& x) { return LeakyGradient(x, x); }
+  static Register LeakyGradient(const Register& x, const Register& active) {
     Register y;
-    for (size_t i = 0; i < kLanes; ++i)
-      y.lane[i] = x.lane[i] > 0.0f ? x.lane[i] : 0.01f * x.lane[i];
+    for (size_t i = 0; i < kLanes; ++i) {
+      y.lane[i] = active.lane[i] > 0.0f ? x.lane[i] : kLeakySlope * x.lane[i];
+    }
     return y;
   }
 };
 
 }  // namespace
 
-void DenseForwardGeneric(const PackedLayer& layer, bool leaky, const float* in, float* out,
-                         size_t rows) {
-  DenseForward<PlainVector, 1>(layer, leaky, in, out, rows);
-}
+void MultiplyGeneric(const MatrixProduct& product) { Multiply<PlainVector, 4>(product); }
 
 }  // namespace vixen::kernels

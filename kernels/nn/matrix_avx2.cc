@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <immintrin.h>
 
-#include "learner/trainer/matrix_kernel.h"
+#include "kernels/nn/matrix_kernel.h"
 
-namespace vixen::learner {
+namespace vixen::kernels {
 namespace {
 
 struct Avx2Vector {
@@ -27,6 +27,6 @@ struct Avx2Vector {
 }  // namespace
 
 // 12 sums, two registers of B and one of A: 15 of the 16.
-void MultiplyAvx2(const MatrixProduct& product) { Multiply<Avx2Vector, 6, 2>(product); }
+void MultiplyAvx2(const MatrixProduct& product) { Multiply<Avx2Vector, 2>(product); }
 
-}  // namespace vixen::learner
+}  // namespace vixen::kernels

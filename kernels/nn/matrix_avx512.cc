@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <immintrin.h>
 
-#include "learner/trainer/matrix_kernel.h"
+#include "kernels/nn/matrix_kernel.h"
 
-namespace vixen::learner {
+namespace vixen::kernels {
 namespace {
 
 struct Avx512Vector {
@@ -27,6 +27,6 @@ struct Avx512Vector {
 }  // namespace
 
 // 24 sums, four registers of B and one of A: 29 of the 32.
-void MultiplyAvx512(const MatrixProduct& product) { Multiply<Avx512Vector, 6, 4>(product); }
+void MultiplyAvx512(const MatrixProduct& product) { Multiply<Avx512Vector, 4>(product); }
 
-}  // namespace vixen::learner
+}  // namespace vixen::kernels

@@ -3,15 +3,16 @@
 // matrix_avx2.cc and matrix_avx512.cc, each compiled for its instruction set.
 //
 // A tile of C stays in registers while k runs: each step loads a few registers of B's row and
-// multiplies them by one broadcast number of A for each row of the tile. Neither operand is packed:
-// the trainer's blocks fit into the second cache, and B's rows are read in the order they lie in.
+// multiplies them by one broadcast number of A for each row of the tile. B is not packed: the
+// blocks of executor and trainer fit into the second cache, and B's rows are read in the order they
+// lie in.
 #pragma once
 
 #include <cstddef>
 
-#include "learner/trainer/matrix.h"
+#include "kernels/nn/matrix.h"
 
-namespace vixen::learner {
+namespace vixen::kernels {
 namespace {
 
 template <typename Vector, int kRows, int kVectors>
@@ -22,9 +23,10 @@ inline void MultiplyTile(const MatrixProduct& p, size_t i, size_t j) {
   for (int r = 0; r < kRows; ++r) {
     for (int v = 0; v < kVectors; ++v) {
       const size_t at = v * Vector::kLanes;
-      sum[r][v] = p.accumulate        ? Vector::Load(c + r * p.c_row + at)
-                  : p.bias != nullptr ? Vector::Load(p.bias + j + at)
-                                      : Vector::Broadcast(0.0f);
+      sum[r][v] = p.accumulate            ? Vector::Load(c + r * p.c_row + at)
+                  : p.bias != nullptr     ? Vector::Load(p.bias + j + at)
+                  : p.row_bias != nullptr ? Vector::Broadcast(p.row_bias[i + r])
+                                          : Vector::Broadcast(0.0f);
     }
   }
   const float* a = p.a + i * p.a_row;
@@ -52,10 +54,12 @@ inline void MultiplyTile(const MatrixProduct& p, size_t i, size_t j) {
   }
 }
 
-template <typename Vector, int kRows, int kVectors>
+template <typename Vector, int kVectors>
 void MultiplyPanel(const MatrixProduct& p, size_t j) {
+  static_assert(kTileRows == 6);  // the rests below
   size_t i = 0;
-  for (; i + kRows <= p.rows; i += kRows) MultiplyTile<Vector, kRows, kVectors>(p, i, j);
+  for (; i + kTileRows <= p.rows; i += kTileRows)
+    MultiplyTile<Vector, kTileRows, kVectors>(p, i, j);
   switch (p.rows - i) {
     case 5:
       MultiplyTile<Vector, 5, kVectors>(p, i, j);
@@ -77,22 +81,21 @@ void MultiplyPanel(const MatrixProduct& p, size_t j) {
   }
 }
 
-// Tiles of kRows × kVectors registers; kVectors a power of two times kColumnMultiple / kLanes.
-template <typename Vector, int kRows, int kVectors>
+// Tiles of kTileRows × kVectors registers; kVectors a power of two times kColumnMultiple / kLanes.
+template <typename Vector, int kVectors>
 void Multiply(const MatrixProduct& p) {
-  static_assert(kRows == 6);  // MultiplyPanel's remainders
   constexpr int kLeast = kColumnMultiple / Vector::kLanes;
   size_t j = 0;
   for (; j + kVectors * Vector::kLanes <= p.columns; j += kVectors * Vector::kLanes) {
-    MultiplyPanel<Vector, kRows, kVectors>(p, j);
+    MultiplyPanel<Vector, kVectors>(p, j);
   }
   if constexpr (kVectors > 2 * kLeast) {
     for (; j + 2 * kColumnMultiple <= p.columns; j += 2 * kColumnMultiple) {
-      MultiplyPanel<Vector, kRows, 2 * kLeast>(p, j);
+      MultiplyPanel<Vector, 2 * kLeast>(p, j);
     }
   }
-  for (; j < p.columns; j += kColumnMultiple) MultiplyPanel<Vector, kRows, kLeast>(p, j);
+  for (; j < p.columns; j += kColumnMultiple) MultiplyPanel<Vector, kLeast>(p, j);
 }
 
 }  // namespace
-}  // namespace vixen::learner
+}  // namespace vixen::kernels
