@@ -5,32 +5,24 @@
 // depend on what a barrier waits for is read before it.
 #pragma once
 
-#include <type_traits>
-
-#include "kernels/collect/cuda_resident_memory.cuh"
+#include "kernels/collect/cuda_cluster.cuh"
+#include "kernels/collect/cuda_resident_lane.cuh"
 
 namespace vixen::kernels::resident {
 
 template <typename F>
-class MatrixWarp {
+using MatrixLaneOf = MatrixLane<ResidentMemory<F>, F::kEpisodes == 1 ? 4 : 2>;
+
+template <typename F>
+class MatrixWarp : MatrixLaneOf<F> {
  public:
   using Memory = ResidentMemory<F>;
   static constexpr Operand kOperand = F::kOperand;
-  static constexpr int kEpisodes = F::kEpisodes;
-  static constexpr int kParts = F::kParts;
-  static constexpr int kTiles = kEpisodes == 1 ? 1 : 2;  // of 8 rows
 
   // `to_other`: from an address in this block's shared memory to the same place in the other's.
   __device__ MatrixWarp(Memory& memory, const std::byte* image, uint32_t rank, uint32_t to_other,
                         int warp, int lane)
-      : memory_(memory),
-        rank_(rank),
-        to_other_(to_other),
-        warp_(warp),
-        lane_(lane),
-        row_(lane / 4),
-        quad_(lane % 4),
-        has_columns_(kEpisodes > 1 || quad_ == 0) {
+      : Base(memory, warp, lane), rank_(rank), to_other_(to_other) {
     const auto source = [image](int fragment) {
       return reinterpret_cast<const uint4*>(image + fragment * FragmentBytes(kOperand));
     };
@@ -46,10 +38,15 @@ class MatrixWarp {
   __device__ void Run(uint32_t steps) {
     StartLayer0([] {});
     SyncBlock();  // the first states are read: the next may take their place
-    LoadPortfolioWeights();
+    Base::LoadPortfolioWeights(weight_);
 #pragma unroll 1
     for (uint32_t step = 0; step < steps; ++step) {
-      FinishLayer0();
+      // To both blocks.
+      if (has_columns_) {
+        Base::FinishLayer0(weight_, [this](int episode, int column, const float(&values)[4]) {
+          Hand<Unit>(0, rank_ * kEpisodes + episode, column, values);
+        });
+      }
       AwaitHidden(0, step & 1);
       Layer1();
       Fragments ahead[kAhead];
@@ -61,114 +58,45 @@ class MatrixWarp {
       SyncMatrix();
       LastLayers(step, last);
       StartLayer0([] { WaitForStates<kEpisodes>(); });
-      LoadPortfolioWeights();
+      Base::LoadPortfolioWeights(weight_);
+      PassSpeculators<kEpisodes>();
       SyncBlock();  // the next state is there
     }
   }
 
  private:
-  using Pair = typename F::Pair;
-  using Unit = typename F::Unit;
-  using Fragments = Fragment<kOperand>;
-  static constexpr int kChains = kTiles == 1 ? 4 : 2;
-  using Sums = std::conditional_t<kParts == 1, ChainedSums<kOperand, kChains>,
-                                  TwoPartSums<kOperand, kChains>>;
-  // Sums that start with the biases of the lane's two neurons.
-  __device__ __forceinline__ Sums SumsFrom(float first, float second) const {
-    if constexpr (kParts == 1) {
-      return Sums(first, second);
-    } else {
-      return Sums(first, second, quad_);
-    }
-  }
+  using Base = MatrixLaneOf<F>;
+  using Base::has_columns_, Base::lane_, Base::memory_, Base::quad_, Base::row_, Base::warp_;
+  using Base::kEpisodes, Base::kTiles, Base::LoadUnit, Base::SumsFrom;
+  using typename Base::Fragments;
+  using typename Base::Pair;
+  using typename Base::Sums;
+  using typename Base::Unit;
   static constexpr int kShared2 = Memory::kShared2;
   // Fragments read ahead: as many as registers are left for.
   static constexpr int kAhead = (kTiles == 1 ? 16 : 8) / Fragments::kWords;
 
-  // A row of activations that is an operand B's column `row_`. Of one episode a block there are two
-  // rows a part; the tile's other columns repeat them, and nobody reads their sums.
-  static constexpr int kRowMask = kEpisodes == 1 ? 2 * kParts - 1 : 7;
-  __device__ __forceinline__ Unit LoadUnit(const std::byte* rows, int stride, int tile,
-                                           int column) const {
-    return *reinterpret_cast<const Unit*>(rows + (8 * tile + (row_ & kRowMask)) * stride +
-                                          column / 2 * F::kPairBytes);
-  }
-
-  // Sums of layer 0 over the market's columns. kEpisodes 1: rows 0 and 1 of one tile are the two
-  // states; 8: a tile for each.
   template <typename WaitForColumns>
   __device__ __forceinline__ void StartLayer0(const WaitForColumns& wait) {
     Fragments ahead[kAhead];
 #pragma unroll
     for (int i = 0; i < kAhead; ++i) ahead[i].Load(memory_.layer0[warp_][i][0], lane_);
-    const float4 bias = *reinterpret_cast<const float4*>(memory_.bias0 + 32 * warp_ + 4 * row_);
-    const float biases[2][2] = {{bias.x, bias.y}, {bias.z, bias.w}};
-    wait();
-#pragma unroll
-    for (int block = 0; block < 2; ++block) {
-      const Sums start = SumsFrom(biases[block][0], biases[block][1]);
-      Sums sums[2] = {start, start};
-#pragma unroll
-      for (int i = 0; i < kGroups0; ++i) {
-        const int place = block * kGroups0 + i;
-        Fragments a = ahead[place < kAhead ? place : 0];
-        if (place >= kAhead) a.Load(memory_.layer0[warp_][place][0], lane_);
-#pragma unroll
-        for (int t = 0; t < kTiles; ++t) {
-          sums[t].Add(i, a,
-                      LoadUnit(memory_.state[0][0][0], F::kStateBytes, t, kGroup * i + 4 * quad_));
-        }
-      }
-#pragma unroll
-      for (int t = 0; t < kTiles; ++t) sums[t].Total(ahead_[t][block]);
-    }
+    Base::StartLayer0(
+        [&](int place) {
+          Fragments a = ahead[place < kAhead ? place : 0];
+          if (place >= kAhead) a.Load(memory_.layer0[warp_][place][0], lane_);
+          return a;
+        },
+        wait);
   }
 
-  __device__ __forceinline__ void LoadPortfolioWeights() {
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      weight_[i] = memory_.portfolio_weights[i][8 * warp_ + row_];
-    }
-  }
-
-  // Adds the portfolio's columns for the state that came and hands the activations to both blocks.
-  __device__ __forceinline__ void FinishLayer0() {
-    if (!has_columns_) return;
-#pragma unroll
-    for (int u = 0; u < (kEpisodes == 1 ? 1 : 2); ++u) {
-      const int episode = kEpisodes == 1 ? 0 : 2 * quad_ + u;
-      const float4 portfolio = memory_.portfolio[episode];
-      const bool anew = portfolio.w != 0.0f;
-      float value[4];
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        const int at = 2 * (i % 2);
-        const float goes_on = ahead_[0][i / 2][at + (kEpisodes == 1 ? 0 : u)];
-        const float starts = ahead_[kTiles - 1][i / 2][at + (kEpisodes == 1 ? 1 : u)];
-        float sum = anew ? starts : goes_on;
-        sum = __fmaf_rn(weight_[i].x, portfolio.x, sum);
-        sum = __fmaf_rn(weight_[i].y, portfolio.y, sum);
-        sum = __fmaf_rn(weight_[i].z, portfolio.z, sum);
-        value[i] = LeakyRelu(sum);
-      }
-      Hand<Unit>(0, rank_ * kEpisodes + episode, 32 * warp_ + 4 * row_, value);
-    }
-  }
-
-  // Writes neighbouring activations of one row of hidden layer `layer` into both blocks: a Pair or
-  // a Unit of them in each part.
+  // Activations of hidden layer `layer` into both blocks.
   template <typename Words, int kCount>
   __device__ __forceinline__ void Hand(int layer, int row, int column,
                                        const float (&values)[kCount]) {
-    Words words[kParts];
-    F::Pack(values, words);
-#pragma unroll
-    for (int part = 0; part < kParts; ++part) {
-      std::byte* at = memory_.hidden[layer][part][row] + column / 2 * F::kPairBytes;
-      *reinterpret_cast<Words*>(at) = words[part];
-      StoreAsync(SharedAddress(at) + to_other_, words[part],
-                 memory_.arrived(layer).address + to_other_);
-    }
+    Base::template Put<Words>(layer, row, column, values, [&](std::byte* at, const Words& words) {
+      StoreAsync(SharedAddress(at) + to_other_, words, memory_.arrived(layer).address + to_other_);
+    });
   }
 
   // Until hidden layer `layer` is there, this block's part and the other's.
@@ -235,14 +163,7 @@ class MatrixWarp {
 #pragma unroll
       for (int u = 0; u < 2; ++u) {
         const float values[2] = {LeakyRelu(out[u]), LeakyRelu(out[2 + u])};
-        Pair words[kParts];
-        F::Pack(values, words);
-#pragma unroll
-        for (int part = 0; part < kParts; ++part) {
-          std::byte* at = memory_.hidden[0][part][8 * t + 2 * quad_ + u] +
-                          (16 * warp_ + 2 * row_) / 2 * F::kPairBytes;
-          *reinterpret_cast<Pair*>(at) = words[part];
-        }
+        Base::template Put<Pair>(0, 8 * t + 2 * quad_ + u, 16 * warp_ + 2 * row_, values);
       }
     }
   }
@@ -285,18 +206,11 @@ class MatrixWarp {
     }
   }
 
-  Memory& memory_;
   const uint32_t rank_;
   const uint32_t to_other_;
-  const int warp_;
-  const int lane_;
-  const int row_;  // of a fragment: neuron of an operand A, row of activations of an operand B
-  const int quad_;
-  const bool has_columns_;  // whether the lane's two columns of sums are rows that are there
   Fragments layer1_[kGroups1];
   Fragments layer2_[F::kRegisterGroups2];
-  float ahead_[kTiles][2][4];  // [tile][block]: layer 0 but for the portfolio
-  float4 weight_[4];           // layer 0's portfolio columns of the lane's neurons
+  float4 weight_[4];  // layer 0's portfolio columns of the lane's neurons
 };
 
 }  // namespace vixen::kernels::resident

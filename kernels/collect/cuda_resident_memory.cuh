@@ -132,15 +132,19 @@ template <int kBarrier, int kThreads>
 __device__ __forceinline__ void ArriveForRoles() {
   asm volatile("barrier.arrive %0, %1;" ::"n"(kBarrier), "n"(kThreads) : "memory");
 }
-// The matrix warps among themselves.
-__device__ __forceinline__ void SyncMatrix() { SyncRoles<1, kMatrixThreads>(); }
+// Barriers of a step that the matrix warps meet at alone.
+inline constexpr int kMatrixBarriers = 3;
 #if defined(VIXEN_RACE_CHECK)
-// racecheck does not follow counted barriers that roles meet at in different code, so here they are
-// all of the block's one barrier: each thread passes the same number of them in a step, in an order
-// that keeps every pair apart which the others do.
+// racecheck loses the order of accesses where warps of a block pass counted barriers that others do
+// not (docs/gpu-validation.md), so here every barrier is the block's one: each thread passes the
+// same number of them in a step, in an order that keeps every pair apart which the others do.
 __device__ __forceinline__ void SyncBlock() {
   __syncwarp();
   __syncthreads();
+}
+__device__ __forceinline__ void SyncMatrix() { SyncBlock(); }
+__device__ __forceinline__ void PassMatrix() {
+  for (int i = 0; i < kMatrixBarriers; ++i) SyncBlock();
 }
 template <int kEpisodes>
 __device__ __forceinline__ void ArriveWithStates() {
@@ -153,9 +157,18 @@ __device__ __forceinline__ void WaitForStates() {
 __device__ __forceinline__ void PassStates() { SyncBlock(); }
 __device__ __forceinline__ void ArriveWithOutputs() { SyncBlock(); }
 __device__ __forceinline__ void WaitForOutputs() { SyncBlock(); }
+__device__ __forceinline__ void SyncSpeculators() { SyncBlock(); }
+__device__ __forceinline__ void ArriveForSpeculators() {}
+template <int kEpisodes>
+__device__ __forceinline__ void PassSpeculators() {
+  if constexpr (kEpisodes == 1) SyncBlock();
+}
 #else
 // All: the next step's state is there.
 __device__ __forceinline__ void SyncBlock() { SyncRoles<0, kResidentThreads>(); }
+// The matrix warps among themselves.
+__device__ __forceinline__ void SyncMatrix() { SyncRoles<1, kMatrixThreads>(); }
+__device__ __forceinline__ void PassMatrix() {}
 // Those helpers that bring the market's columns of the next states arrive, matrix warps wait.
 template <int kEpisodes>
 inline constexpr int kStateThreads = kMatrixThreads + (kEpisodes == 1 ? 32 : kHelperThreads);
@@ -172,8 +185,11 @@ __device__ __forceinline__ void PassStates() {}
 // Without clusters: matrix warps arrive with a step's outputs, helpers wait.
 __device__ __forceinline__ void ArriveWithOutputs() { ArriveForRoles<4, kResidentThreads>(); }
 __device__ __forceinline__ void WaitForOutputs() { SyncRoles<4, kResidentThreads>(); }
+// The speculating helpers among themselves, once the carrier has read what they write next.
+__device__ __forceinline__ void SyncSpeculators() { SyncRoles<3, kHelperThreads>(); }
+__device__ __forceinline__ void ArriveForSpeculators() { ArriveForRoles<3, kHelperThreads>(); }
+template <int kEpisodes>
+__device__ __forceinline__ void PassSpeculators() {}
 #endif
-// The speculating helpers among themselves.
-__device__ __forceinline__ void SyncSpeculators() { SyncRoles<3, kHelperThreads - 32>(); }
 
 }  // namespace vixen::kernels::resident

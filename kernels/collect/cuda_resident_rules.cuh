@@ -66,6 +66,7 @@ class RulesWarp {
       TouchNext();
       if (step > 0) WriteRows(step - 1);
       BringNext(step);
+      PassMatrix();
       ArriveWithStates<kManyEpisodes>();
       Choose(step);
       Step(step);

@@ -139,6 +139,7 @@ __device__ void RunSpeculator(const LaunchArguments& launch, Memory& memory,
       candidate.Put(slot);
       Stage(record, candidate.record);
     }
+    PassMatrix();
     PassStates();
     SyncSpeculators();  // every candidate is there
     taken = TakenAction(launch, memory, step, active, inputs.choice.action, lane);
@@ -195,6 +196,7 @@ __device__ void RunCarrier(const LaunchArguments& launch, Memory& memory, Specul
 #pragma unroll 1
   for (uint32_t step = 0; step < launch.steps; ++step) {
     const bool anew = memory.portfolio[0].w != 0.0f;
+    ArriveForSpeculators();  // they may replace it once the step's outputs are there
     const StepInputs& now = mine.inputs[step & 1][anew];
     const Candidate& candidate = mine.candidates[step & 1][taken];
     const uint4 slot = candidate.slot[0];  // rng, bar, step, episode
@@ -212,7 +214,9 @@ __device__ void RunCarrier(const LaunchArguments& launch, Memory& memory, Specul
           Speculation::InputsOf(launch, real ? index : 0, step + 1, bar, rng);
     }
     PutFeatures(memory, state, 0, chunk, features);
+    PassMatrix();
     ArriveWithStates<1>();
+    PassSpeculators<1>();
     taken = TakenAction(launch, memory, step, active, drawn, lane);
     if (lane == 0) memory.ExpectOutputs();
     SyncBlock();  // the next state is there

@@ -4,31 +4,22 @@
 // does not fit beside it is read from the L2 cache, one fragment a product ahead.
 #pragma once
 
-#include <type_traits>
-
+#include "kernels/collect/cuda_resident_lane.cuh"
 #include "kernels/collect/cuda_single_memory.cuh"
 
 namespace vixen::kernels::resident {
 
 template <typename F>
-class SingleMatrixWarp {
+class SingleMatrixWarp : MatrixLane<SingleMemory<F>, 2> {
  public:
   using Memory = SingleMemory<F>;
-  static constexpr int kEpisodes = F::kEpisodes;
-  static constexpr int kParts = F::kParts;
-  static constexpr int kTiles = kEpisodes == 1 ? 1 : 2;  // of 8 states
 
   __device__ SingleMatrixWarp(Memory& memory, const std::byte* image, int warp, int lane)
-      : memory_(memory),
+      : Base(memory, warp, lane),
         layer0_(reinterpret_cast<const uint4*>(image) + 32 * Fragment0(warp, 0, 0) + lane),
         hidden_(reinterpret_cast<const uint4*>(image) + 32 * kGroups1 * warp + lane),
         last_(reinterpret_cast<const uint4*>(image) +
-              32 * Fragment3(warp / kBlocks3, warp % kBlocks3, 0) + lane),
-        warp_(warp),
-        lane_(lane),
-        row_(lane / 4),
-        quad_(lane % 4),
-        has_columns_(kEpisodes > 1 || quad_ == 0) {
+              32 * Fragment3(warp / kBlocks3, warp % kBlocks3, 0) + lane) {
 #pragma unroll
     for (int rank = 0; rank < kCluster; ++rank) {
 #pragma unroll
@@ -56,24 +47,19 @@ class SingleMatrixWarp {
       LastLayers(step);
       memory_.AnnounceOutputs();
       StartLayer0([] { WaitForStates<kEpisodes>(); });
+      PassSpeculators<kEpisodes>();
       SyncBlock();  // the next state is there
     }
   }
 
  private:
-  using Pair = typename F::Pair;
-  using Unit = typename F::Unit;
-  using Fragments = Fragment<Operand::kFp16>;
-  static constexpr int kChains = 2;
-  using Sums = std::conditional_t<kParts == 1, ChainedSums<Operand::kFp16, kChains>,
-                                  TwoPartSums<Operand::kFp16, kChains>>;
-  __device__ __forceinline__ Sums SumsFrom(float first, float second) const {
-    if constexpr (kParts == 1) {
-      return Sums(first, second);
-    } else {
-      return Sums(first, second, quad_);
-    }
-  }
+  using Base = MatrixLane<SingleMemory<F>, 2>;
+  using Base::has_columns_, Base::lane_, Base::memory_, Base::quad_, Base::row_, Base::warp_;
+  using Base::kColumns, Base::kEpisodes, Base::LoadUnit, Base::SumsFrom;
+  using typename Base::Fragments;
+  using typename Base::Pair;
+  using typename Base::Sums;
+  using typename Base::Unit;
 
   // Fragment `index` behind `from` from L2; past L1, which is too small for what a step reads.
   __device__ __forceinline__ static Fragments Read(const uint4* from, int index) {
@@ -102,79 +88,19 @@ class SingleMatrixWarp {
     return taken;
   }
 
-  // A row of activations that is an operand B's column `row_`. Of one episode there are two rows a
-  // part; the tile's other columns repeat them, and nobody reads their sums.
-  static constexpr int kRowMask = kEpisodes == 1 ? 2 * kParts - 1 : 7;
-  __device__ __forceinline__ Unit LoadUnit(const std::byte* rows, int stride, int tile,
-                                           int column) const {
-    return *reinterpret_cast<const Unit*>(rows + (8 * tile + (row_ & kRowMask)) * stride +
-                                          column / 2 * F::kPairBytes);
-  }
-
-  // Sums of layer 0 over the market's columns. kEpisodes 1: rows 0 and 1 of one tile are the two
-  // states; 8: a tile for each.
   template <typename WaitForColumns>
   __device__ __forceinline__ void StartLayer0(const WaitForColumns& wait) {
     constexpr int kFirst = 2 * kStreamed + kGroups3;
-    const float4 bias = *reinterpret_cast<const float4*>(memory_.bias0 + 32 * warp_ + 4 * row_);
-    const float biases[2][2] = {{bias.x, bias.y}, {bias.z, bias.w}};
-    wait();
-#pragma unroll
-    for (int block = 0; block < 2; ++block) {
-      const Sums start = SumsFrom(biases[block][0], biases[block][1]);
-      Sums sums[2] = {start, start};
-#pragma unroll
-      for (int i = 0; i < kGroups0; ++i) {
-        const Fragments a = Take(kFirst + block * kGroups0 + i);
-#pragma unroll
-        for (int t = 0; t < kTiles; ++t) {
-          sums[t].Add(i, a,
-                      LoadUnit(memory_.state[0][0][0], F::kStateBytes, t, kGroup * i + 4 * quad_));
-        }
-      }
-#pragma unroll
-      for (int t = 0; t < kTiles; ++t) sums[t].Total(ahead_[t][block]);
-    }
+    Base::StartLayer0([this](int place) { return Take(kFirst + place); }, wait);
   }
 
-  // Adds the portfolio's columns for the state that came.
-  __device__ __forceinline__ void FinishLayer0() {
+  __device__ __forceinline__ void FinishLayer0() const {
     if (!has_columns_) return;
     float4 weight[4];
-#pragma unroll
-    for (int i = 0; i < 4; ++i) weight[i] = memory_.portfolio_weights[i][8 * warp_ + row_];
-#pragma unroll
-    for (int u = 0; u < (kEpisodes == 1 ? 1 : 2); ++u) {
-      const int episode = kEpisodes == 1 ? 0 : 2 * quad_ + u;
-      const float4 portfolio = memory_.portfolio[episode];
-      const bool anew = portfolio.w != 0.0f;
-      float value[4];
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        const int at = 2 * (i % 2);
-        const float goes_on = ahead_[0][i / 2][at + (kEpisodes == 1 ? 0 : u)];
-        const float starts = ahead_[kTiles - 1][i / 2][at + (kEpisodes == 1 ? 1 : u)];
-        float sum = anew ? starts : goes_on;
-        sum = __fmaf_rn(weight[i].x, portfolio.x, sum);
-        sum = __fmaf_rn(weight[i].y, portfolio.y, sum);
-        sum = __fmaf_rn(weight[i].z, portfolio.z, sum);
-        value[i] = LeakyRelu(sum);
-      }
-      Put<Unit>(0, episode, 32 * warp_ + 4 * row_, value);
-    }
-  }
-
-  // Neighbouring activations of one row: a Pair or a Unit of them in each part.
-  template <typename Words, int kCount>
-  __device__ __forceinline__ void Put(int layer, int row, int column,
-                                      const float (&values)[kCount]) {
-    Words words[kParts];
-    F::Pack(values, words);
-#pragma unroll
-    for (int part = 0; part < kParts; ++part) {
-      std::byte* at = memory_.hidden[layer][part][row] + column / 2 * F::kPairBytes;
-      *reinterpret_cast<Words*>(at) = words[part];
-    }
+    Base::LoadPortfolioWeights(weight);
+    Base::FinishLayer0(weight, [this](int episode, int column, const float(&values)[4]) {
+      Base::template Put<Unit>(0, episode, column, values);
+    });
   }
 
   // Layer 1 from hidden activations 0 to 1; layer 2 back to 0, which all have read. Column 128 ·
@@ -214,10 +140,10 @@ class SingleMatrixWarp {
       sums[rank].Total(out);
       if (!has_columns_) continue;
 #pragma unroll
-      for (int u = 0; u < (kEpisodes == 1 ? 1 : 2); ++u) {
+      for (int u = 0; u < kColumns; ++u) {
         const float values[2] = {LeakyRelu(out[u]), LeakyRelu(out[2 + u])};
-        Put<Pair>(1 - kFrom, kEpisodes == 1 ? 0 : 2 * quad_ + u, 128 * rank + 16 * warp_ + 2 * row_,
-                  values);
+        Base::template Put<Pair>(1 - kFrom, kEpisodes == 1 ? 0 : 2 * quad_ + u,
+                                 128 * rank + 16 * warp_ + 2 * row_, values);
       }
     }
   }
@@ -246,21 +172,14 @@ class SingleMatrixWarp {
     }
   }
 
-  Memory& memory_;
   // This lane's words of the warp's first fragment of each layer; of layers 1 and 2 as if warp 0's
   // were at the image's beginning.
   const uint4* const layer0_;
   const uint4* const hidden_;
   const uint4* const last_;
-  const int warp_;
-  const int lane_;
-  const int row_;  // of a fragment: neuron of an operand A, row of activations of an operand B
-  const int quad_;
-  const bool has_columns_;  // whether the lane's two columns of sums are rows that are there
   Fragments held1_[kCluster][kInRegisters];
   Fragments held2_[kCluster][kInRegisters];
   Fragments way_[kOnTheWay];
-  float ahead_[kTiles][2][4];  // [tile][block]: layer 0 but for the portfolio
 };
 
 }  // namespace vixen::kernels::resident
