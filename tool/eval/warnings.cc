@@ -67,6 +67,25 @@ void WarnOfShortSpan(Evaluation& evaluation) {
                                   years * 365.25, 1 / years));
 }
 
+// The network sees equity / initial capital, and every episode of a training begins at 1.
+void WarnOfFarEquity(Evaluation& evaluation) {
+  constexpr double kFar = 2;
+  double most = 1, least = 1;
+  for (const EvaluationPart& part : evaluation.parts) {
+    for (uint64_t step = part.first_step; step < part.first_step + part.steps; ++step) {
+      const double ratio = evaluation.series.equity[step] / part.capital;
+      most = std::max(most, ratio);
+      least = std::min(least, ratio);
+    }
+  }
+  if (most < kFar && least > 1 / kFar) return;
+  const double far = most >= kFar ? most : least;
+  Add(evaluation, absl::StrFormat("The equity went to %.3g times what an episode begins with: the "
+                                  "policy sees that ratio, and shorter training episodes hardly "
+                                  "showed it such states.",
+                                  far));
+}
+
 void WarnOfTiming(Evaluation& evaluation) {
   const RandomTiming& timing = evaluation.random_timing;
   if (timing.shifts == 0) {
@@ -231,6 +250,7 @@ void AddWarnings(Evaluation& evaluation) {
   if (traded) {
     WarnOfFreeTrading(evaluation);
     WarnOfShortSpan(evaluation);
+    WarnOfFarEquity(evaluation);
     WarnOfHigherCosts(evaluation);
     WarnOfBenchmarks(evaluation);
     WarnOfTiming(evaluation);

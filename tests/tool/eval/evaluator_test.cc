@@ -193,6 +193,17 @@ TEST(Evaluator, SaysThatFreeTradingAndShortSpansAreNoYear) {
   EXPECT_THAT(RunEvaluation(options).warnings, Contains(HasSubstr("Nothing was paid")));
 }
 
+TEST(Evaluator, SaysWhenTheEquityLeftWhatEpisodesShow) {
+  const auto warnings = [](std::vector<double> closes) {
+    EvaluatorOptions options = Options({std::move(closes)});
+    options.weights = ConstantPolicy(options.dataset->feature_count(), 37);
+    return RunEvaluation(options).warnings;
+  };
+  EXPECT_THAT(warnings({100, 150, 250, 230}), Contains(HasSubstr("The equity went to 2.35 times")));
+  EXPECT_THAT(warnings({100, 70, 40, 41}), Contains(HasSubstr("The equity went to 0.46 times")));
+  EXPECT_THAT(warnings({100, 120, 150, 140}), Not(Contains(HasSubstr("The equity went to"))));
+}
+
 TEST(Evaluator, CostsAreThoseOfTheSettings) {
   EvaluatorOptions options = Options({{100, 100, 100}});
   for (float& bps : options.settings.cost_bps) bps = 0;
