@@ -2,6 +2,7 @@
 #include "base/nearest_name.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "base/str_cat.h"
@@ -12,20 +13,23 @@ namespace {
 constexpr size_t kMostNames = 3;
 constexpr size_t kLongestName = 128;  // longer ones are not typing errors
 
+// With swapped neighbours as one edit. REQUIRES: b.size() <= kLongestName.
 size_t EditDistance(std::string_view a, std::string_view b) {
-  std::vector<std::vector<size_t>> cost(a.size() + 1, std::vector<size_t>(b.size() + 1));
-  for (size_t i = 0; i <= a.size(); ++i) cost[i][0] = i;
-  for (size_t j = 0; j <= b.size(); ++j) cost[0][j] = j;
+  std::array<std::array<size_t, kLongestName + 1>, 3> rows;  // of a's last letters, in turn
+  for (size_t j = 0; j <= b.size(); ++j) rows[0][j] = j;
   for (size_t i = 1; i <= a.size(); ++i) {
+    auto& now = rows[i % 3];
+    const auto& before = rows[(i + 2) % 3];
+    now[0] = i;
     for (size_t j = 1; j <= b.size(); ++j) {
-      cost[i][j] = std::min({cost[i - 1][j] + 1, cost[i][j - 1] + 1,
-                             cost[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      now[j] =
+          std::min({before[j] + 1, now[j - 1] + 1, before[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
       if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
-        cost[i][j] = std::min(cost[i][j], cost[i - 2][j - 2] + 1);
+        now[j] = std::min(now[j], rows[(i + 1) % 3][j - 2] + 1);
       }
     }
   }
-  return cost[a.size()][b.size()];
+  return rows[a.size() % 3][b.size()];
 }
 
 }  // namespace
@@ -36,10 +40,12 @@ std::vector<std::string> NearestNames(std::string_view name,
   std::vector<std::pair<size_t, std::string>> near;
   for (const std::string& candidate : known) {
     if (candidate.size() > kLongestName) continue;
+    const size_t shorter = std::min(name.size(), candidate.size());
+    const size_t longer = std::max(name.size(), candidate.size());
+    const size_t most = std::max<size_t>(1, shorter / 3);
+    if (longer - shorter > most) continue;  // as many letters are missing
     const size_t distance = EditDistance(name, candidate);
-    if (distance <= std::max<size_t>(1, std::min(name.size(), candidate.size()) / 3)) {
-      near.emplace_back(distance, candidate);
-    }
+    if (distance <= most) near.emplace_back(distance, candidate);
   }
   std::sort(near.begin(), near.end());
   near.erase(std::unique(near.begin(), near.end()), near.end());

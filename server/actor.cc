@@ -16,6 +16,7 @@
 #include "proto/telemetry/process_collector.h"
 #include "proto/telemetry/tls_collector.h"
 #include "proto/transport/certificates.h"
+#include "proto/transport/uncompressed_requests.h"
 #include "server/metrics/balance_collector.h"
 #include "server/metrics/balance_log.h"
 #include "server/metrics/gpu_collector.h"
@@ -49,6 +50,7 @@ void AddKeepalive(double seconds, grpc::ServerBuilder& builder) {
 
 void SetLimits(const v1::StreamSettings& stream, grpc::ServerBuilder& builder) {
   builder.SetMaxReceiveMessageSize(kMostMessageBytes);
+  transport::RefuseCompressedRequests(stream.compression() == v1::COMPRESSION_GZIP, builder);
   AddKeepalive(stream.keepalive_seconds(), builder);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
                              static_cast<int>(stream.max_streams()) + 16);

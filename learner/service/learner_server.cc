@@ -9,6 +9,7 @@
 
 #include "proto/telemetry/log.h"
 #include "proto/transport/listen_error.h"
+#include "proto/transport/uncompressed_requests.h"
 
 namespace vixen::learner {
 
@@ -21,6 +22,7 @@ absl::StatusOr<std::unique_ptr<LearnerServer>> LearnerServer::Listen(const std::
   builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &server->port_);
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.SetMaxReceiveMessageSize(1 << 16);
+  transport::RefuseCompressedRequests(/*gzip_responses=*/false, builder);
   builder.RegisterService(server.get());
   server->server_ = builder.BuildAndStart();
   if (server->server_ == nullptr || server->port_ == 0) {

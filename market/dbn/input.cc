@@ -40,9 +40,9 @@ struct Input::Zstd {
     void operator()(ZSTD_DStream* stream) const { ZSTD_freeDStream(stream); }
   };
   std::unique_ptr<ZSTD_DStream, Free> stream{ZSTD_createDStream()};
-  std::vector<uint8_t> packed = std::vector<uint8_t>(256 << 10);
-  ZSTD_inBuffer in{packed.data(), 0, 0};
-  uint64_t file_offset = 0;   // of packed.front()
+  std::unique_ptr<uint8_t[]> packed = std::make_unique_for_overwrite<uint8_t[]>(kPiece);
+  ZSTD_inBuffer in{packed.get(), 0, 0};
+  uint64_t file_offset = 0;   // of packed[0]
   uint64_t frame_offset = 0;  // where the current frame begins in the file
   uint64_t unfolded = 0;
   bool inside_frame = false;
@@ -50,13 +50,17 @@ struct Input::Zstd {
 };
 
 Input::Input(std::string path, int descriptor)
-    : path_(std::move(path)), descriptor_(descriptor), window_(kPiece) {}
+    : path_(std::move(path)),
+      descriptor_(descriptor),
+      window_(std::make_unique_for_overwrite<uint8_t[]>(kPiece)),
+      window_size_(kPiece) {}
 
 Input::Input(Input&& other) noexcept
     : path_(std::move(other.path_)),
       descriptor_(std::exchange(other.descriptor_, -1)),
       zstd_(std::move(other.zstd_)),
       window_(std::move(other.window_)),
+      window_size_(other.window_size_),
       begin_(other.begin_),
       end_(other.end_),
       offset_(other.offset_),
@@ -89,12 +93,12 @@ absl::Status Input::Start() {
     if (zstd_->stream == nullptr) {
       return absl::ResourceExhaustedError(absl::StrCat("cannot read ", path_, ": out of memory"));
     }
-    std::memcpy(zstd_->packed.data(), first, got);
+    std::memcpy(zstd_->packed.get(), first, got);
     zstd_->in.size = got;
     return absl::OkStatus();
   }
   if (start.starts_with("DBN")) {
-    std::memcpy(window_.data(), first, got);
+    std::memcpy(window_.get(), first, got);
     end_ = got;
     return absl::OkStatus();
   }
@@ -124,7 +128,7 @@ absl::StatusOr<size_t> Input::Decompress(uint8_t* into, size_t size) {
   while (out.pos == 0) {
     if (zstd.in.pos == zstd.in.size && !zstd.file_ended) {
       zstd.file_offset += zstd.in.size;
-      VIXEN_ASSIGN_OR_RETURN(zstd.in.size, ReadRaw(zstd.packed.data(), zstd.packed.size()));
+      VIXEN_ASSIGN_OR_RETURN(zstd.in.size, ReadRaw(zstd.packed.get(), kPiece));
       zstd.in.pos = 0;
       zstd.file_ended = zstd.in.size == 0;
     }
@@ -159,13 +163,18 @@ absl::StatusOr<size_t> Input::Decompress(uint8_t* into, size_t size) {
 
 absl::Status Input::Refill() {
   if (begin_ > 0) {
-    std::memmove(window_.data(), window_.data() + begin_, end_ - begin_);
+    std::memmove(window_.get(), window_.get() + begin_, end_ - begin_);
     end_ -= begin_;
     begin_ = 0;
   }
-  if (window_.size() - end_ < kPiece / 2) window_.resize(2 * window_.size());
-  uint8_t* into = window_.data() + end_;
-  const size_t size = window_.size() - end_;
+  if (window_size_ - end_ < kPiece / 2) {
+    auto wider = std::make_unique_for_overwrite<uint8_t[]>(2 * window_size_);
+    std::memcpy(wider.get(), window_.get(), end_);
+    window_ = std::move(wider);
+    window_size_ *= 2;
+  }
+  uint8_t* into = window_.get() + end_;
+  const size_t size = window_size_ - end_;
   VIXEN_ASSIGN_OR_RETURN(const size_t got,
                          zstd_ == nullptr ? ReadRaw(into, size) : Decompress(into, size));
   at_end_ = got == 0;

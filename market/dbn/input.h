@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -26,7 +25,7 @@ class Input {
   // frame's offset in the file when a frame is damaged, or cut off before its end;
   // RESOURCE_EXHAUSTED when a small file unfolds beyond reason.
   absl::Status Need(size_t size);
-  const uint8_t* data() const { return window_.data() + begin_; }
+  const uint8_t* data() const { return window_.get() + begin_; }
   size_t available() const { return end_ - begin_; }
   // REQUIRES: size ≤ available().
   void Skip(size_t size) {
@@ -48,8 +47,9 @@ class Input {
 
   std::string path_;
   int descriptor_ = -1;
-  std::unique_ptr<Zstd> zstd_;  // null: plain
-  std::vector<uint8_t> window_;
+  std::unique_ptr<Zstd> zstd_;         // null: plain
+  std::unique_ptr<uint8_t[]> window_;  // written from 0 to end_
+  size_t window_size_;
   size_t begin_ = 0, end_ = 0;
   uint64_t offset_ = 0;
   bool at_end_ = false;

@@ -78,9 +78,9 @@ ConfigFlags::ConfigFlags(CLI::App& app, Message& config, File file) : config_(co
             ->type_name("FILE")
             ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   }
-  for (Leaf& leaf : LeavesOf(*config.GetDescriptor())) {
+  for (const Leaf& leaf : LeavesOf(*config.GetDescriptor())) {
     CLI::Option* option = AddFlag(app, leaf);
-    flags_.push_back({std::move(leaf), option});
+    flags_.push_back({leaf, option});
   }
 }
 

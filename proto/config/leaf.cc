@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "proto/config/leaf.h"
 
+#include <map>
+#include <mutex>
+
 namespace vixen::config {
 namespace {
 
@@ -28,11 +31,16 @@ const v1::Setting& Leaf::setting() const { return field->options().GetExtension(
 
 std::string Leaf::group() const { return groups.empty() ? "" : groups.back()->name(); }
 
-std::vector<Leaf> LeavesOf(const Descriptor& message) {
-  std::vector<const FieldDescriptor*> groups;
-  std::vector<Leaf> leaves;
-  AppendLeaves(message, groups, leaves);
-  return leaves;
+const std::vector<Leaf>& LeavesOf(const Descriptor& message) {
+  static std::mutex mutex;
+  static auto& known = *new std::map<const Descriptor*, std::vector<Leaf>>;
+  std::lock_guard lock(mutex);
+  const auto [found, added] = known.try_emplace(&message);
+  if (added) {
+    std::vector<const FieldDescriptor*> groups;
+    AppendLeaves(message, groups, found->second);
+  }
+  return found->second;
 }
 
 const Message& OwnerOf(const Message& root, const Leaf& leaf) {

@@ -24,8 +24,9 @@ struct Leaf {
   std::string group() const;
 };
 
-// In order of declaration, depth first.
-std::vector<Leaf> LeavesOf(const google::protobuf::Descriptor& message);
+// In order of declaration, depth first. Made once a message type; thread-safe. REQUIRES: a type
+// that was compiled in.
+const std::vector<Leaf>& LeavesOf(const google::protobuf::Descriptor& message);
 
 // The message that holds the leaf's value.
 const google::protobuf::Message& OwnerOf(const google::protobuf::Message& root, const Leaf& leaf);

@@ -143,9 +143,10 @@ absl::Status AddValue(Message& owner, const Leaf& leaf, const std::string& text)
 }
 
 std::string ValueText(const Message& owner, const FieldDescriptor& field, int index) {
+  static const google::protobuf::TextFormat::Printer& printer =
+      *new google::protobuf::TextFormat::Printer;
   std::string text;
-  google::protobuf::TextFormat::PrintFieldValueToString(owner, &field,
-                                                        field.is_repeated() ? index : -1, &text);
+  printer.PrintFieldValueToString(owner, &field, field.is_repeated() ? index : -1, &text);
   return text;
 }
 

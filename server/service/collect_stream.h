@@ -14,6 +14,7 @@
 #include "proto/codec/column_layout.h"
 #include "server/collector/policy.h"
 #include "server/service/actor_state.h"
+#include "server/service/batch_messages.h"
 #include "server/service/stream_machine.h"
 #include "server/service/wire.h"
 
@@ -57,8 +58,6 @@ class CollectStream final
   void AtDone() override;
   absl::Status Handle(const v1::CollectRequest& request);
   absl::Status HandleOpen(const v1::Open& open);
-  v1::CollectResponse OpenedMessage(const OpenedStream& stream) const;
-  v1::CollectResponse DrainingNoticeLocked() const;
   void SayWhatIsMissing(const std::string& weights);
   void HalfClose();
   void Fail(const absl::Status& status);
@@ -75,11 +74,10 @@ class CollectStream final
   std::optional<grpc::Status> PumpLocked();
   void StartBatchLocked(const Outgoing& outgoing);
   absl::StatusOr<std::shared_ptr<const EncodedOutgoing>> Encode(const Outgoing& outgoing) const;
-  void SendHeaderLocked(const Outgoing& outgoing,
-                        const absl::StatusOr<std::shared_ptr<const EncodedOutgoing>>& encoded);
+  void SendBatchLocked(uint32_t delivery,
+                       const absl::StatusOr<std::shared_ptr<const EncodedOutgoing>>& encoded);
   void SendNextPartLocked();
   void SendLocked(const v1::CollectResponse& response);
-  bool NeedsCopy() const;
 
   ActorState& state_;
   grpc::CallbackServerContext* const context_;
@@ -99,9 +97,7 @@ class CollectStream final
   bool weights_notice_sent_ = false;
   std::deque<v1::CollectResponse> messages_;  // `opened` or a notice: goes between batches
   bool encoding_ = false;                     // the encoding thread has the next batch
-  std::shared_ptr<const EncodedOutgoing> outgoing_;
-  uint64_t sent_bytes_ = 0;  // of outgoing_'s payload
-  uint32_t crc32c_ = 0;      // of these
+  std::optional<BatchMessages> sending_;
   std::optional<Clock::time_point> evicted_at_;
   bool done_ = false;  // gRPC is done: context_ is gone
 };

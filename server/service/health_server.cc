@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/status_macros.h"
+#include "proto/transport/uncompressed_requests.h"
 
 namespace vixen::server {
 
@@ -22,6 +23,7 @@ absl::StatusOr<std::unique_ptr<HealthServer>> HealthServer::Listen(const std::st
       grpc::InsecureServerCredentials());
   builder.RegisterCallbackGenericService(&server->everything_else_);
   builder.SetMaxReceiveMessageSize(4096);
+  transport::RefuseCompressedRequests(/*gzip_responses=*/false, builder);
   server->server_ = builder.BuildAndStart();
   if (server->server_ == nullptr) return absl::InternalError("gRPC refuses to start a server");
   health.Attach(server->server_->GetHealthCheckService());

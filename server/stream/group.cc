@@ -2,18 +2,11 @@
 #include "server/stream/group.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
-#include "base/status_macros.h"
 #include "base/str_cat.h"
 
 namespace vixen::server {
-namespace {
-
-constexpr uint64_t kEverything = std::numeric_limits<uint64_t>::max();
-
-}  // namespace
 
 uint32_t Group::ConsumerIndex(const std::string& consumer) {
   return consumers_.emplace(consumer, static_cast<uint32_t>(consumers_.size() + 1)).first->second;
@@ -38,52 +31,6 @@ void Group::Open(StreamId id, const std::string& consumer, std::function<void()>
   stream.wake = std::move(wake);
 }
 
-void Group::Reconcile(StreamId id, const std::vector<SequenceRange>& held) {
-  const uint32_t consumer = streams_.at(id).consumer;
-  // To hold a batch is to have acknowledged it, also when the message itself was lost on the way.
-  for (auto kept = kept_.begin(); kept != kept_.end();) {
-    const uint64_t sequence = (kept++)->first;
-    const bool listed = std::any_of(held.begin(), held.end(), [&](const SequenceRange& range) {
-      return range.first <= sequence && sequence <= range.last;
-    });
-    if (listed && ledger_.Find(sequence)->sent) SetAcknowledged(sequence, consumer);
-  }
-  const Tally lost_before = ledger_.tally(Place::kDroppedLost);
-  uint64_t unlisted = 0;
-  const auto lose = [consumer](const SequenceRecord& record) {
-    SequenceRecord lost = record;
-    if (record.place == Place::kAcknowledged && record.consumer == consumer) {
-      lost.place = Place::kDroppedLost;
-      lost.consumer = 0;
-    }
-    return lost;
-  };
-  for (const SequenceRange& range : held) {
-    if (range.first > unlisted) ledger_.Update(unlisted, range.first - 1, lose);
-    ledger_.Update(range.first, range.last, [consumer](const SequenceRecord& record) {
-      SequenceRecord changed = record;
-      if (record.place == Place::kDroppedOverflow && record.sent) {
-        changed.place = Place::kAcknowledged;
-        changed.consumer = consumer;
-      }
-      return changed;
-    });
-    unlisted = range.last + 1;
-  }
-  const bool all_listed = !held.empty() && held.back().last == kEverything;
-  if (!all_listed) ledger_.Update(unlisted, kEverything, lose);
-  const Tally& lost_now = ledger_.tally(Place::kDroppedLost);
-  Tally& lost = lost_[consumer];
-  lost.batches += lost_now.batches - lost_before.batches;
-  lost.rows += lost_now.rows - lost_before.rows;
-  Settle();
-}
-
-Tally Group::LostWith(StreamId id) const {
-  const auto lost = lost_.find(streams_.at(id).consumer);
-  return lost == lost_.end() ? Tally() : lost->second;
-}
-
 void Group::Close(StreamId id) {
   const auto found = streams_.find(id);
   if (found == streams_.end()) return;
@@ -98,7 +45,7 @@ void Group::Close(StreamId id) {
     ledger_.Set(sequence, record);
   }
   // What is still in flight to this consumer has no copy here any more.
-  ledger_.Update(0, kEverything, [consumer](const SequenceRecord& record) {
+  ledger_.Update(0, kNoEnd, [consumer](const SequenceRecord& record) {
     SequenceRecord changed = record;
     if (record.place == Place::kInFlight && record.consumer == consumer) {
       changed.place = Place::kDroppedOverflow;
@@ -146,68 +93,6 @@ void Group::Release(uint64_t sequence) {
     Wake(stream->second);
   }
   kept_.erase(kept);
-}
-
-void Group::SetAcknowledged(uint64_t sequence, uint32_t consumer) {
-  Release(sequence);
-  SequenceRecord record = *ledger_.Find(sequence);
-  record.place = Place::kAcknowledged;
-  record.consumer = consumer;
-  ledger_.Set(sequence, record);
-}
-
-absl::Status Group::Acknowledge(StreamId id, uint64_t sequence) {
-  const std::optional<SequenceRecord> record = ledger_.Find(sequence);
-  if (!record || !record->sent) {
-    return absl::NotFoundError(
-        base::StrCat("batch ", sequence, " was never sent to group \"", name_, "\""));
-  }
-  switch (record->place) {
-    case Place::kRetained:
-    case Place::kInFlight:
-    case Place::kDroppedOverflow:
-      SetAcknowledged(sequence, streams_.at(id).consumer);
-      Settle();
-      break;
-    case Place::kNotOffered:
-    case Place::kAcknowledged:
-    case Place::kDurable:
-    case Place::kDroppedLost:
-    case Place::kDroppedSlow:
-      break;
-  }
-  return absl::OkStatus();
-}
-
-absl::Status Group::CheckSent(const std::vector<SequenceRange>& ranges) const {
-  for (const SequenceRange& range : ranges) {
-    if (!ledger_.All(range.first, range.last,
-                     [](const SequenceRecord& record) { return record.sent; })) {
-      return absl::NotFoundError(base::StrCat("not all batches of ", range.first, " to ",
-                                              range.last, " were sent to group \"", name_, "\""));
-    }
-  }
-  return absl::OkStatus();
-}
-
-absl::Status Group::MarkDurable(const std::vector<SequenceRange>& ranges) {
-  VIXEN_RETURN_IF_ERROR(CheckSent(ranges));
-  for (const SequenceRange& range : ranges) {
-    for (auto kept = kept_.lower_bound(range.first);
-         kept != kept_.end() && kept->first <= range.last;) {
-      Release((kept++)->first);
-    }
-    ledger_.Update(range.first, range.last, [](const SequenceRecord& record) {
-      SequenceRecord changed = record;
-      if (record.place != Place::kDroppedLost) {
-        changed.place = Place::kDurable;
-        changed.consumer = 0;
-      }
-      return changed;
-    });
-  }
-  Settle();
-  return absl::OkStatus();
 }
 
 std::optional<Outgoing> Group::Take(StreamId id) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 
@@ -21,6 +22,9 @@ enum class Place : uint8_t {
   kDroppedSlow,      // the group had credit, but retain_batches waited for it already; final
 };
 inline constexpr size_t kPlaces = 8;
+
+// The last of a range that goes on for ever.
+inline constexpr uint64_t kNoEnd = std::numeric_limits<uint64_t>::max();
 
 struct SequenceRecord {
   Place place = Place::kNotOffered;

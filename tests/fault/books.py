@@ -32,6 +32,12 @@ def check_identity(sheet):
     assert pair(sheet.offered) == plus(*parts), f"the actor's books do not balance: {sheet}"
 
 
+def numbers_of(line):
+    """Batches by place, of the line that an actor logs about a group when it stops."""
+    return {name: int(value) for name, value in
+            (part.rsplit(" ", 1) for part in line.split(": ", 1)[1].split(" batches", 1)[0].split(", "))}
+
+
 def sheets_of(channel, policy="", group=""):
     """Every sheet of the actor, each checked."""
     answer = actor_pb2_grpc.ActorStub(channel).GetBalance(

@@ -12,7 +12,7 @@ from proxy import DOWN, UP, Proxy
 
 class LearnerFaults(WorldTest):
     def setUp(self):
-        self.start(pushed=False)  # the learner does
+        self.start(pushed=False, tls=self._testMethodName.endswith("mtls"))  # the learner pushes
 
     def live(self, learner):
         return books.learner_sheets(learner.ports()[0]).get("live", {})
@@ -80,6 +80,70 @@ class LearnerFaults(WorldTest):
                                 before.durable.rows + before.acknowledged.rows - lost[1])
         self.end(again)
 
+    def test_a_killed_actor_is_found_again_over_mtls(self):
+        world = self.world
+        learner = world.start_learner()
+        self.more(learner)
+        for outage in (0.0, 1.0):
+            world.actor.kill()
+            time.sleep(outage)  # the fault's length
+            world.start_actor()
+            taken = lambda: any(s.acknowledged.batches for s in books.sheets_of(world.channel))
+            world.wait_until(taken, "the first batch", 10)
+            self.more(learner)
+            self.check_agreement(learner)
+        self.end(learner)
+
+    def test_an_actor_that_comes_back_under_another_address_of_its_name_is_found(self):
+        world = self.world
+        world.actor.kill()
+        address = world.folder / "address"
+        world.environment.update({"LD_PRELOAD": str(BIN.parent / "tests/moved_host.so"), "VIXEN_MOVED_HOST": str(address),
+                                  "GRPC_DNS_RESOLVER": "native", "ASAN_OPTIONS": "verify_asan_link_order=0"})
+        learner = None
+        for world.host in ("127.0.0.2", "127.0.0.3"):
+            world.start_actor()
+            address.write_text(world.host)
+            if learner is None:
+                learner = world.start_learner(actor=f"actor.vixen.test:{world.port}", insecure=True)
+            taken = lambda: any(s.acknowledged.batches for s in books.sheets_of(world.channel))
+            learner.wait_for(taken, f"a batch from {world.host}", 10)
+            self.more(learner)
+            self.check_agreement(learner)
+            if world.host == "127.0.0.2":
+                world.actor.kill()
+        self.end(learner)
+
+    def test_a_stream_that_a_proxy_resets_inside_a_message_goes_on(self):
+        world = self.world
+        proxy = Proxy(world.port)
+        self.addCleanup(proxy.close)
+        learner = world.start_learner(port=proxy.port)
+        self.more(learner)
+        for frames in (1, 7, 23):
+            ended = learner.log.read_text().count("stream ended")
+            proxy.reset_stream_after(frames)
+            learner.wait_for(lambda: learner.log.read_text().count("stream ended") > ended, "the reset to be noticed")
+            self.more(learner)
+            self.check_agreement(learner)
+        self.assertEqual(books.dropped(world.sheet(), "lost_with_consumer"), (0, 0))
+        self.end(learner)
+
+    def test_a_limiter_that_waits_says_what_for(self):
+        world = self.world
+        learner = world.start_learner(checkpoint_seconds=0.5)
+        self.more(learner)
+        world.actor.kill()
+        learner.wait_for(lambda: "the limiter waits for inserts" in learner.log.read_text(), "the warning", 30)
+        line = next(line for line in learner.log.read_text().splitlines() if "the limiter waits for inserts" in line)
+        self.assertRegex(line, r"no update for \d+ s: the limiter waits for inserts \(error -?\d+ of window \d+ samples, "
+                               r"\d+ rows inserted, min_size 64\); \d+ launches asked for, 0 of 1 actors ready")
+        # So it does behind a checkpoint at the limiter's bound, where nobody inserts either.
+        self.assertEqual(learner.terminate(), 0)
+        again = world.start_learner(resume="last", max_seconds=2)
+        self.assertEqual(again.wait(30), 1)
+        self.assertIn("no actor answered within max_seconds 2", again.log.read_text().splitlines()[-1])
+
     def test_a_killed_actor_is_found_within_two_seconds_and_its_run_is_reported_as_ended(self):
         world = self.world
         learner = world.start_learner()
@@ -141,7 +205,7 @@ class LearnerFaults(WorldTest):
         world.actor.kill()
         shift = world.folder / "shift"
         shift.write_text("0")
-        world.environment = {"LD_PRELOAD": str(BIN.parent / "tests/clock_shift.so"), "VIXEN_CLOCK_SHIFT": str(shift),
+        world.environment |= {"LD_PRELOAD": str(BIN.parent / "tests/clock_shift.so"), "VIXEN_CLOCK_SHIFT": str(shift),
                              "ASAN_OPTIONS": "verify_asan_link_order=0"}
         world.start_actor()
         learner = world.start_learner(checkpoint_seconds=0.5)

@@ -4,12 +4,14 @@ import random
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 import unittest
 
 from kills import KillWorld
-from world import BIN, WorldTest, books
+from world import BIN, WorldTest, books, grpc, weights_pb2
 from consumer import Consumer, Stream, batches, open_request
+from stock_client import weights_pb2_grpc
 
 KILLS = 6
 
@@ -74,10 +76,52 @@ class ProcessFaults(WorldTest):
         consumer.abandon()
         text = world.actor.log.read_text()
         line = next(line for line in text.splitlines() if "books of policy p, group g" in line)
-        numbers = {name: int(value) for name, value in
-                   (part.rsplit(" ", 1) for part in line.split(": ", 1)[1].split(" batches", 1)[0].split(", "))}
+        numbers = books.numbers_of(line)
         self.assertEqual(numbers["offered"], sum(numbers.values()) - numbers["offered"] - numbers["not offered"])
         self.assertGreaterEqual(len(world.entries("c")), numbers["acknowledged"] + numbers["durable"])
+
+    def upload_without_end(self):
+        """A push of which nothing more comes after its first chunk; gives the call, once the chunk is sent."""
+        going_on, uploading = threading.Event(), threading.Event()
+        self.addCleanup(going_on.set)
+        info = self.world.info
+
+        def parts():
+            header = weights_pb2.WeightsHeader(policy="p", kind=weights_pb2.WEIGHTS_KIND_ONLINE, version=9,
+                                               architecture=info.architecture, sha256=b"\0" * 32, size=1 << 20,
+                                               scaler_fingerprint=info.dataset.scaler_fingerprint)
+            yield weights_pb2.PushWeightsRequest(header=header)
+            yield weights_pb2.PushWeightsRequest(chunk=b"\0" * 1000)
+            uploading.set()
+            going_on.wait(60)
+
+        call = weights_pb2_grpc.WeightsStub(self.world.channel).PushWeights.future(parts(), timeout=60)
+        self.assertTrue(uploading.wait(20))
+        return call
+
+    def test_an_upload_under_way_does_not_hold_up_the_exit(self):
+        world = self.start(grace_seconds=3, progress_deadline_seconds=30)
+        consumer = Consumer(world.port, "g", "c", world.journal("c")).start()
+        world.wait_until(lambda: consumer.inserted > 10, "batches")
+        pushed = self.upload_without_end()
+        self.assertEqual(world.actor.terminate(20), 0)
+        consumer.abandon()
+        self.assertIn(pushed.exception().code(), (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED))
+        line = next(line for line in world.actor.log.read_text().splitlines() if "books of policy p, group g" in line)
+        numbers = books.numbers_of(line)
+        self.assertEqual(numbers["offered"], sum(numbers.values()) - numbers["offered"] - numbers["not offered"])
+
+    def test_a_second_signal_ends_a_stop_that_takes_its_time_at_once(self):
+        world = self.start(episodes=1024, steps=2048, hidden1=1024, hidden2=1024, grace_seconds=60)
+        stream = Stream(world.channel, open_request("p", "g", "c"))
+        self.addCleanup(stream.cancel)
+        stream.credit(1)
+        world.wait_until(lambda: world.metric('vixen_launches_total{policy="p"}') == 1, "the launch to begin")
+        world.actor.child.send_signal(signal.SIGTERM)
+        world.wait_until(lambda: "a second one ends at once" in world.actor.log.read_text(), "the stop to begin")
+        world.actor.child.send_signal(signal.SIGTERM)
+        self.assertEqual(world.actor.wait(20), 1)
+        self.assertIn("again: ending now", world.actor.log.read_text())
 
     def test_a_launch_that_does_not_end_does_not_hold_up_the_exit(self):
         world = self.start(episodes=1024, steps=2048, hidden1=1024, hidden2=1024, grace_seconds=0.5)

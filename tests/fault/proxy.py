@@ -7,6 +7,45 @@ import time
 
 UP, DOWN = "up", "down"  # client to server, server to client
 _PIECE = 1 << 16
+_DATA, _INTERNAL_ERROR = 0, 2  # of HTTP/2
+_PREFACE_BYTES = 24            # in front of a client's first frame
+
+
+def _reset_of(stream):
+    """An HTTP/2 frame RST_STREAM."""
+    return b"\0\0\4\3\0" + struct.pack(">II", stream, _INTERNAL_ERROR)
+
+
+class _Frames:
+    """Where the HTTP/2 frames of one direction end, piece by piece."""
+
+    def __init__(self, preface):
+        self.skip, self.head = preface, b""
+
+    def ends(self, data):
+        """(offset behind it, type, stream) of each frame that ends in `data`."""
+        at, found = 0, []
+        while at < len(data):
+            if self.skip > 0:
+                step = min(self.skip, len(data) - at)
+                self.skip -= step
+                at += step
+            else:
+                take = data[at:at + 9 - len(self.head)]
+                self.head += take
+                at += len(take)
+                if len(self.head) < 9:
+                    break
+                self.skip = int.from_bytes(self.head[:3], "big")
+            if self.skip == 0 and len(self.head) == 9:
+                found.append((at, self.head[3], int.from_bytes(self.head[5:], "big")))
+                self.head = b""
+        return found
+
+    @property
+    def between(self):
+        """The last piece ended with a frame."""
+        return self.skip == 0 and not self.head
 
 
 class _Link:
@@ -16,6 +55,9 @@ class _Link:
         self.proxy, self.client = proxy, client
         self.server = socket.create_connection(("127.0.0.1", proxy.target), timeout=10)
         self.server.settimeout(None)
+        self.frames = {UP: _Frames(_PREFACE_BYTES), DOWN: _Frames(0)}
+        self.sending = {UP: threading.Lock(), DOWN: threading.Lock()}
+        self.waiting = b""  # goes up behind the frame that is being sent
         for source, sink, way in ((client, self.server, UP), (self.server, client, DOWN)):
             sink.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             threading.Thread(target=self._pump, args=(source, sink, way), daemon=True).start()
@@ -35,12 +77,32 @@ class _Link:
                 if way in proxy.swallowed:
                     continue
                 data, reset = proxy.count(way, data)
-                sink.sendall(data)
+                with self.sending[way]:
+                    sink.sendall(self._with_resets(way, data))
                 if reset:
                     self.reset()
                     return
         except OSError:
             self.reset()
+
+    def _with_resets(self, way, data):
+        """`data`, and where the proxy is to reset a stream, the frames that do so, one each way."""
+        ends = self.frames[way].ends(data)
+        if way == UP:
+            if ends and self.waiting:
+                at = ends[0][0]
+                data, self.waiting = data[:at] + self.waiting + data[at:], b""
+            return data
+        cut = self.proxy.count_data(ends)
+        if cut is None:
+            return data
+        at, stream = cut
+        with self.sending[UP]:
+            if self.frames[UP].between:
+                self.server.sendall(_reset_of(stream))
+            else:
+                self.waiting = _reset_of(stream)
+        return data[:at] + _reset_of(stream) + data[at:]
 
     def reset(self):
         """Both sides see RST instead of an orderly end."""
@@ -61,6 +123,7 @@ class Proxy:
         self.refusing = False
         self.flows = {UP: threading.Event(), DOWN: threading.Event()}
         self._reset_after = {}
+        self._reset_stream_after = 0
         self._lock = threading.Lock()
         self._links = []
         self.heal()
@@ -101,6 +164,28 @@ class Proxy:
         """Resets the connection on which byte `size` from now on passes, right behind that byte."""
         with self._lock:
             self._reset_after[way] = size
+
+    def count_data(self, ends):
+        """(offset, stream) of the frame behind which a stream is to be reset, or None."""
+        with self._lock:
+            for at, kind, stream in ends:
+                if kind == _DATA and self._reset_stream_after > 0:
+                    self._reset_stream_after -= 1
+                    if self._reset_stream_after == 0:
+                        return at, stream
+        return None
+
+    def reset_stream_after(self, frames):
+        """The HTTP/2 stream whose data come `frames`-th from now on is reset at both ends, as a proxy of HTTP/2
+        does; its connection and other streams live on."""
+        with self._lock:
+            self._reset_stream_after = frames
+
+    @property
+    def connections(self):
+        """Taken since the last cut."""
+        with self._lock:
+            return len(self._links)
 
     def swallow(self, *ways):
         """The connection stays open, but these bytes never arrive: a cable pulled, a half-open peer."""

@@ -43,6 +43,61 @@ class StreamFaults(WorldTest):
         self.end(consumer)
         self.assertEqual(books.pair(world.sheet().dropped["lost_with_consumer"]), (0, 0))
 
+    def test_a_stream_that_a_proxy_resets_inside_a_message_goes_on_on_the_same_connection(self):
+        seed = random.randrange(1 << 32)
+        print(f"seed {seed}")
+        rng = random.Random(seed)
+        world = self.start(episodes=64, steps=64, chunk_bytes=16384)
+        consumer = self.through_proxy()
+        for number in range(1, 9):
+            self.more_batches(consumer, 2)
+            self.proxy.reset_stream_after(rng.randrange(1, 60))
+            world.wait_until(lambda: consumer.counters["INTERNAL"] == number, "the reset to be noticed")
+        self.more_batches(consumer)
+        self.assertEqual(self.proxy.connections, 1)
+        self.end(consumer)
+        self.assertEqual(books.pair(world.sheet().dropped["lost_with_consumer"]), (0, 0))
+
+    def test_half_open_streams_that_fill_the_actor_give_their_room_to_a_new_consumer(self):
+        world = self.start(max_streams=64)
+        proxy = Proxy(world.port)
+        self.addCleanup(proxy.close)
+        channels = [books.channel_to(proxy.port) for _ in range(8)]
+        for channel in channels:
+            self.addCleanup(channel.close)
+        streams = [Stream(channels[i % 8], open_request("p", "g", f"c{i}")) for i in range(64)]
+        for stream in streams:
+            self.addCleanup(stream.cancel)
+            self.assertTrue(next(stream.call).HasField("opened"))
+        proxy.swallow(UP, DOWN)
+        consumer = self.consume(world.port, "new", "h")  # refused until keepalive has found out about the others
+        self.more_batches(consumer)
+        self.assertGreater(consumer.counters["RESOURCE_EXHAUSTED"], 0)
+        world.wait_until(lambda: world.metric("vixen_streams_open ") == 1, "the others' end")
+        consumer.stop()
+        world.reconcile("new", group="h")
+
+    def test_a_slow_reader_beside_a_quick_group_costs_bounded_memory_and_each_batch_has_its_place(self):
+        world = self.start(episodes=64, steps=128, retain_batches=4, keepalive_seconds=20, progress_deadline_seconds=30)
+        slow = self.consume(world.port, "slow", "s", credit=16, pause=0.2)
+        quick = self.consume(world.port, "quick", "q", credit=16)
+        self.more_batches(quick, 50)
+        rss = world.rss()
+        self.more_batches(quick, 400, 60)
+        self.assertLess(world.rss() - rss, 8 << 20)
+        slow.stop(30)
+        quick.stop()
+        for name, group in (("slow", "s"), ("quick", "q")):
+            world.reconcile(name, group=group)
+        # What the slow one gave no credit for, or did not take, is its own loss and stands in its sheet.
+        slow, quick = world.sheet("s"), world.sheet("q")
+        self.assertGreater(slow.not_offered.batches + books.dropped(slow, "slow_consumer")[0], 100)
+        self.assertLessEqual(slow.retained.batches, 4)
+        self.assertEqual(books.dropped(quick), (0, 0))
+        launched = world.metric('vixen_batches_total{policy="p"}')
+        self.assertLessEqual(slow.offered.batches + slow.not_offered.batches, launched)
+        self.assertGreaterEqual(slow.offered.batches + slow.not_offered.batches, quick.offered.batches)
+
     def test_bytes_that_vanish_one_way_are_noticed_and_made_good(self):
         for way in (DOWN, UP):
             with self.subTest(way=way):

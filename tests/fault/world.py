@@ -10,7 +10,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "integration")]
 import books  # noqa: E402
 from consumer import Journal  # noqa: E402
-from processes import BIN, Process, flags, free_port, vixen, wait_for  # noqa: E402
+from processes import BIN, SOURCE, Process, flags, free_port, vixen, wait_for  # noqa: E402
 from stock_client import actor_pb2, actor_pb2_grpc, channel_to, grpc, network, np, push, weights_pb2  # noqa: E402
 
 SMALL = {"episodes": 4, "steps": 8, "curiosity_max": 0, "hidden1": 16, "hidden2": 16, "value_hidden": 16,
@@ -20,22 +20,37 @@ LEARNER = {"capacity": 20000, "min_size": 64, "samples_per_insert": 1, "batch_si
 
 
 class World:
-    """A folder with a dataset, an actor on a port that it keeps over restarts, and what talks to it."""
+    """A folder with a dataset, an actor on a port that it keeps over restarts, and what talks to it; over mTLS
+    when `tls`."""
 
-    def __init__(self, folder, **settings):
+    def __init__(self, folder, tls=False, **settings):
         self.folder = pathlib.Path(folder)
         self.dataset = self.folder / "b2.safetensors"
         if not self.dataset.exists():
             vixen("synth", "b2", "--bars", 2000, "--seed", 5, "--out", self.dataset)
         self.settings = {**SMALL, **settings}
         self.port, self.actor, self.channel, self.number = free_port(), None, None, 0
+        self.host, self.credentials, self.learner_settings = "127.0.0.1", None, {}
         self.children = []
-        self.environment = {}  # of actors and learners
+        # Of actors and learners. A proxy that is meant for the web must not catch what goes on between them.
+        self.environment = {name: "http://127.0.0.1:9" for name in ("http_proxy", "https_proxy", "grpc_proxy")}
+        if tls:
+            self._use_tls()
+
+    def _use_tls(self):
+        made = self.folder / "certificates"
+        subprocess.run([SOURCE / "scripts/dev-certs.sh", made], check=True, capture_output=True)
+        files = lambda name: {"tls_ca": made / "ca.pem", "tls_certificate": made / f"{name}.pem",
+                              "tls_key": made / f"{name}.key"}
+        self.settings.update(files("actor"))
+        self.learner_settings = files("learner")
+        read = {name: path.read_bytes() for name, path in self.learner_settings.items()}
+        self.credentials = grpc.ssl_channel_credentials(read["tls_ca"], read["tls_key"], read["tls_certificate"])
 
     def start_actor(self, **more):
         """Starts it, or starts it again, and waits until it serves."""
         self.number += 1
-        settings = {"dataset": self.dataset, "listen": f"127.0.0.1:{self.port}", "metrics_listen": "127.0.0.1:0",
+        settings = {"dataset": self.dataset, "listen": f"{self.host}:{self.port}", "metrics_listen": "127.0.0.1:0",
                     **self.settings, **more}
         self.actor = Process(self.folder, f"actor{self.number}", "vixen-actor", *flags(settings),
                              environment=self.environment)
@@ -43,7 +58,7 @@ class World:
         self.metrics_port = self.actor.ports()[1]
         if self.channel is not None:
             self.channel.close()
-        self.channel = channel_to(self.port)
+        self.channel = channel_to(self.port, host=self.host, credentials=self.credentials)
         self.info = actor_pb2_grpc.ActorStub(self.channel).GetInfo(actor_pb2.GetInfoRequest(), timeout=20,
                                                                    wait_for_ready=True)
         return self.actor
@@ -55,8 +70,8 @@ class World:
 
     def start_learner(self, port=None, **more):
         self.number += 1
-        settings = {"actor": f"127.0.0.1:{port or self.port}", "dataset": self.dataset, "out": self.folder / "out",
-                    **LEARNER, **more}
+        settings = {"actor": f"{self.host}:{port or self.port}", "dataset": self.dataset, "out": self.folder / "out",
+                    **LEARNER, **self.learner_settings, **more}
         learner = Process(self.folder, f"learner{self.number}", "vixen-learner", *flags(settings),
                           environment=self.environment)
         self.children.append(learner)

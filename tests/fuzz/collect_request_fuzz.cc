@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "server/collector/policy.h"
+#include "server/service/collect_messages.h"
 #include "server/service/wire.h"
 #include "server/stream/delivery.h"
 #include "tests/fuzz/messages.h"
@@ -22,14 +22,6 @@ using namespace vixen::server;
 
 constexpr uint64_t kRunId = 7;
 constexpr uint64_t kRows = 3;
-
-std::vector<SequenceRange> RangesOf(const v1::RunRanges& run) {
-  std::vector<SequenceRange> ranges;
-  for (const v1::SequenceRange& range : run.ranges()) {
-    ranges.push_back({range.first(), range.last()});
-  }
-  return ranges;
-}
 
 void Launch(Delivery& delivery) {
   const std::optional<Delivery::Ticket> ticket = delivery.Reserve();
@@ -57,12 +49,12 @@ absl::Status Handle(Delivery& delivery, const v1::CollectRequest& request, Strea
   if (request.has_open()) {
     const v1::Open& open = request.open();
     if (stream != 0) return absl::InvalidArgumentError("a second open");
-    for (const std::string& name : {open.policy(), open.group(), open.consumer()}) {
-      if (absl::Status status = CheckName("name", name); !status.ok()) return status;
-    }
-    ConsumerOptions options{.group = open.group(), .consumer = open.consumer()};
-    for (const v1::RunRanges& run : open.held()) options.held = RangesOf(run);
-    for (const v1::RunRanges& run : open.durable()) options.durable = RangesOf(run);
+    static const Run kRun{.run_id = kRunId};
+    if (absl::Status status = CheckOpen(open, kRun); !status.ok()) return status;
+    ConsumerOptions options{.group = open.group(),
+                            .consumer = open.consumer(),
+                            .held = RangesOf(open.held(), kRunId),
+                            .durable = RangesOf(open.durable(), kRunId)};
     options.wake = [] {};
     auto opened = delivery.Open(std::move(options));
     if (opened.ok()) stream = opened->id;

@@ -45,7 +45,8 @@ def free_port():
 
 def flags(settings):
     """Settings by name as flags of a command line."""
-    return [text for name, value in settings.items() for text in (f"--{name}", str(value))]
+    return [text for name, value in settings.items()
+            for text in ((f"--{name}",) if value is True else (f"--{name}", str(value)))]
 
 
 def vixen(*arguments, check=True):

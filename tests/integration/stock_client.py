@@ -41,16 +41,19 @@ from vixen.v1 import (actor_pb2, actor_pb2_grpc, batch_pb2, learner_pb2, learner
                       weights_pb2, weights_pb2_grpc)
 
 
-def channel_to(port, *options):
+def channel_to(port, *options, host="127.0.0.1", credentials=None):
     """A connection of its own that is tried again quickly.
 
     The subscription keeps a thread at it: without one grpcio looks at its connection only inside calls,
     answers no keepalive in between, and would find it closed by an actor that asks every second.
     """
-    channel = grpc.insecure_channel(f"127.0.0.1:{port}", options=[
+    options = [
         ("grpc.use_local_subchannel_pool", 1), ("grpc.initial_reconnect_backoff_ms", 50),
         ("grpc.max_reconnect_backoff_ms", 200), ("grpc.min_reconnect_backoff_ms", 1000),
-        ("grpc.max_receive_message_length", 8 << 20), ("grpc.enable_http_proxy", 0), *options])
+        ("grpc.max_receive_message_length", 8 << 20), ("grpc.enable_http_proxy", 0), *options]
+    address = f"{host}:{port}"
+    channel = (grpc.secure_channel(address, credentials, options=options) if credentials else
+               grpc.insecure_channel(address, options=options))
     channel.subscribe(lambda state: None, try_to_connect=True)
     return channel
 

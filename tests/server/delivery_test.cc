@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <map>
 #include <thread>
 
 #include "tests/server/finished_batches.h"
@@ -51,6 +52,34 @@ TEST_F(DeliveryTest, NothingIsLaunchedWithoutCredit) {
   ASSERT_TRUE(delivery.AddCredit(a, 1).ok());
   EXPECT_TRUE(delivery.Reserve().has_value());
   EXPECT_FALSE(delivery.Reserve().has_value());
+}
+
+TEST_F(DeliveryTest, ConsumersThatKeepUpHaveEqualSharesFromTheMomentTheyJoin) {
+  std::map<StreamId, int> taken;
+  const auto take_turns = [&](int launches) {
+    for (int i = 0; i < launches; ++i) {
+      Launch();
+      for (auto& [id, count] : taken) {
+        while (const auto outgoing = delivery.Take(id)) {
+          ++count;
+          ASSERT_TRUE(delivery.Acknowledge(id, kRun, outgoing->batch->sequence()).ok());
+          ASSERT_TRUE(delivery.AddCredit(id, 1).ok());
+        }
+      }
+    }
+  };
+  const auto join = [&](const std::string& consumer) {
+    const StreamId id = Open(consumer);
+    ASSERT_TRUE(delivery.AddCredit(id, 2).ok());
+    taken[id] = 0;
+  };
+  join("a");
+  take_turns(10);
+  EXPECT_EQ(taken.begin()->second, 10);
+  taken.begin()->second = 0;
+  for (const char* consumer : {"b", "c", "d"}) join(consumer);
+  take_turns(400);
+  for (const auto& [id, count] : taken) EXPECT_EQ(count, 100) << id;
 }
 
 TEST_F(DeliveryTest, ABatchGoesToOneConsumerOfEachGroup) {
