@@ -87,6 +87,8 @@ def main():
                     process.kill()
         seconds = after[2] - before[2]
         rate = lambda side, name: (total(after[side], name) - total(before[side], name)) / seconds
+        activities = sorted(set(re.findall(r'vixen_learner_activity_seconds_total\{activity="(\w+)"\}',
+                                           "\n".join(after[1]))))
         info = next(key for key in after[0] if key.startswith("vixen_build_info"))
         print(json.dumps({
             "bench": "loop", "episodes": flags.episodes, "steps": flags.steps, "actor": info,
@@ -98,6 +100,9 @@ def main():
                 rate(0, r'vixen_actor_activity_seconds_total\{activity="launching"\}'), 3),
             "waiting_for_credit_share": round(
                 rate(0, r'vixen_actor_activity_seconds_total\{activity="waiting_credit"\}'), 3),
+            "learner_shares": {activity: round(rate(
+                1, rf'vixen_learner_activity_seconds_total\{{activity="{activity}"\}}'), 3)
+                               for activity in activities},
             "actor_cores": round((after[3] - before[3]) / seconds, 2),
             "learner_cores": round((after[4] - before[4]) / seconds, 2),
         }))

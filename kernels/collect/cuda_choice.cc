@@ -119,11 +119,12 @@ absl::StatusOr<AlgorithmChoice> ChooseAlgorithm(const CollectorOptions& options,
 }
 
 WeightsFit FitOf(const NetworkRange& range, const StateRange& states) {
-  return {FitsFp16(range, states), FitsTf32(range, states), FitsSplit(range, states)};
+  return {FitsFp16(range, states), FitsTf32(range, states), FitsSplit(range, states),
+          FitsScaledFp16(range, states)};
 }
 
 WeightsFit Both(const WeightsFit& a, const WeightsFit& b) {
-  return {a.fp16 && b.fp16, a.tf32 && b.tf32, a.split && b.split};
+  return {a.fp16 && b.fp16, a.tf32 && b.tf32, a.split && b.split, a.scaled_fp16 && b.scaled_fp16};
 }
 
 LaunchChoice ChooseLaunch(const AlgorithmChoice& started, Precision configured,
@@ -136,6 +137,7 @@ LaunchChoice ChooseLaunch(const AlgorithmChoice& started, Precision configured,
   const CudaAlgorithm tiles = FormOf(started.algorithm) == TileForm::kFragments
                                   ? CudaAlgorithm::kTiledMma
                                   : CudaAlgorithm::kTiled;
+  const bool fits_tf32 = fit.tf32 && (tiles == CudaAlgorithm::kTiled || fit.scaled_fp16);
   switch (configured) {
     case Precision::kAuto:
       if (fit.fp16) return {started.algorithm, Precision::kFp16, started.reason};
@@ -143,7 +145,7 @@ LaunchChoice ChooseLaunch(const AlgorithmChoice& started, Precision configured,
         return stepped(Precision::kTf32,
                        base::StrCat(started.reason, "; activations might leave fp16's range"));
       }
-      if (!fit.tf32) {
+      if (!fits_tf32) {
         return stepped(Precision::kTf32, "activations might overflow in tiles of fp16 or tf32");
       }
       // Resident weights are fp16; tiles scale them and take any number of episodes.
@@ -152,7 +154,7 @@ LaunchChoice ChooseLaunch(const AlgorithmChoice& started, Precision configured,
       if (fit.fp16) break;
       return stepped(configured, "activations might leave fp16's range, where they are clamped");
     case Precision::kTf32:
-      if (fit.tf32) break;
+      if (fits_tf32) break;
       return stepped(configured, "activations might overflow");
     case Precision::kFp32:
       if (fit.split) break;

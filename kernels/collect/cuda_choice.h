@@ -50,6 +50,7 @@ struct WeightsFit {
   bool fp16 = true;
   bool tf32 = true;
   bool split = true;
+  bool scaled_fp16 = true;  // what tiles of mma.sync compute tf32 with
 };
 WeightsFit FitOf(const NetworkRange& range, const StateRange& states);
 WeightsFit Both(const WeightsFit& a, const WeightsFit& b);

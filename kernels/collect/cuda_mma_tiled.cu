@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "kernels/collect/cuda_mma_layout.h"
+#include "kernels/collect/cuda_split_tiled.h"
 #include "kernels/cuda/kernel_log.h"
 
 // Builds for cards with wgmma hold this code as well, so that it can be forced there.
@@ -25,17 +27,17 @@ using tile::Operand;
 constexpr size_t kMostShared = 100 * 1024 / kMmaBlocks - 1024;
 
 struct SequenceMemory {
-  MmaMemory stream;
+  MmaMemory network;
   tile::NetworkConstants constants;
-  SlotMemory<kMmaRows> slots;
+  SlotMemory<tile::kMmaRows> slots;
 };
 static_assert(sizeof(SequenceMemory) <= kMostShared);
 
 struct BatchMemory {
-  MmaMemory stream;
+  MmaMemory network;
   tile::NetworkConstants constants[2];  // target, online
   tile::CuriosityConstants curiosity;
-  FinishMemory<kMmaRows> rows;
+  FinishMemory<tile::kMmaRows> rows;
 };
 static_assert(sizeof(BatchMemory) <= kMostShared);
 
@@ -44,32 +46,28 @@ template <Operand kOperand>
 __global__ void __launch_bounds__(kMmaThreads, kMmaBlocks)
     MmaSequenceKernel(const __grid_constant__ LaunchArguments launch, const TileNetwork network,
                       const float state_scale) {
-  extern __shared__ __align__(128) std::byte memory[];
+  extern __shared__ __align__(16) std::byte memory[];
   auto& shared = *reinterpret_cast<SequenceMemory*>(memory);
   LoadConstants(network.constants, shared.constants);
   FillMask(shared.slots.mask, launch.allowed);
-  if (threadIdx.x == 0) {
-    int count = 0;
-    PlanNetwork<kOperand>(shared.stream.plan, count, network.image);
-  }
+  MmaStream stream(MmaStream::Of(network.image));
   __syncthreads();
-  MmaStream stream{&shared.stream, NetworkStages<kOperand>()};
-  stream.Start();
-  const uint32_t tiles = (launch.episodes + kMmaRows - 1) / kMmaRows;
+  const uint32_t tiles = (launch.episodes + tile::kMmaRows - 1) / tile::kMmaRows;
   for (uint32_t t = blockIdx.x; t < tiles; t += gridDim.x) {
-    RunSlots<kOperand>(launch, shared.slots, state_scale, t * kMmaRows,
+    RunSlots<kOperand>(launch, shared.slots, state_scale, t * tile::kMmaRows,
                        [&](const StateFragment<kOperand>& state) {
-                         return MmaNetworkPass<kOperand>(stream, shared.constants, state);
+                         return MmaNetworkPass<kOperand>(shared.network, stream, shared.constants,
+                                                         network.image,
+                                                         MmaStream::Of(network.image), state);
                        });
   }
-  WaitCopies();
 }
 
 // Grid: persistent; a block takes 64 rows at a time.
 template <Operand kOperand>
 __global__ void __launch_bounds__(kMmaThreads, kMmaBlocks)
     MmaBatchKernel(const __grid_constant__ LaunchArguments launch, const TilePolicy policy) {
-  extern __shared__ __align__(128) std::byte memory[];
+  extern __shared__ __align__(16) std::byte memory[];
   auto& shared = *reinterpret_cast<BatchMemory*>(memory);
   const bool curious = policy.curiosity.image != nullptr;
   const bool is_double = launch.rules.settings.double_dqn;
@@ -77,45 +75,39 @@ __global__ void __launch_bounds__(kMmaThreads, kMmaBlocks)
   LoadConstants(policy.online.constants, shared.constants[1]);
   if (curious) LoadConstants(policy.curiosity.constants, shared.curiosity);
   FillMask(shared.rows.mask, launch.allowed);
-  const int stages =
-      (curious ? CuriosityStages<kOperand>() : 0) + (is_double ? 2 : 1) * NetworkStages<kOperand>();
-  if (threadIdx.x == 0) {
-    int count = 0;
-    if (curious) PlanCuriosity<kOperand>(shared.stream.plan, count, policy.curiosity.image);
-    if (is_double) PlanNetwork<kOperand>(shared.stream.plan, count, policy.online.image);
-    PlanNetwork<kOperand>(shared.stream.plan, count, policy.target.image);
-  }
+  // A tile's passes: the online network where double DQN asks for it, the target network.
+  const std::byte* const first_pass = is_double ? policy.online.image : policy.target.image;
+  MmaStream stream(MmaStream::Of(first_pass));
   __syncthreads();
-  MmaStream stream{&shared.stream, stages};
-  stream.Start();
   const uint64_t rows = static_cast<uint64_t>(launch.episodes) * launch.steps;
-  const uint64_t tiles = (rows + kMmaRows - 1) / kMmaRows;
-  RowBars next = BarsFrom(launch, static_cast<uint64_t>(blockIdx.x) * kMmaRows);
+  const uint64_t tiles = (rows + tile::kMmaRows - 1) / tile::kMmaRows;
+  RowBars next = BarsFrom(launch, static_cast<uint64_t>(blockIdx.x) * tile::kMmaRows);
   for (uint64_t t = blockIdx.x; t < tiles; t += gridDim.x) {
     FinishTile<kOperand>(
-        launch, shared.rows, policy.state_scale, t * kMmaRows, (t + gridDim.x) * kMmaRows, next,
-        curious,
+        launch, shared.rows, policy.state_scale, t * tile::kMmaRows,
+        (t + gridDim.x) * tile::kMmaRows, next, curious,
         [&](const StateFragment<kOperand>& state, const int(&category)[2], float(&out)[16]) {
-          MmaCuriosityPass<kOperand>(stream, shared.curiosity, state, category, out);
+          MmaCuriosityPass<kOperand>(policy.curiosity.image, shared.curiosity, state, category,
+                                     out);
           return &shared.curiosity;
         },
         [&](int network, const StateFragment<kOperand>& state) {
-          return MmaNetworkPass<kOperand>(stream, shared.constants[network], state);
+          const std::byte* image = network == 1 ? policy.online.image : policy.target.image;
+          const std::byte* then = network == 1 ? policy.target.image : first_pass;
+          return MmaNetworkPass<kOperand>(shared.network, stream, shared.constants[network], image,
+                                          MmaStream::Of(then), state);
         },
-        // The pass waits for all but its own newest stage.
-        [] {});
+        [] { WaitCopies(); });
   }
-  WaitCopies();
 }
 
 #else
 
 // The device code of other targets: never launched there (MmaTiledRuns).
+constexpr int kMmaThreads = 32 * tile::kMmaWarps;
+constexpr int kMmaBlocks = 2;
 struct SequenceMemory {};
 struct BatchMemory {};
-constexpr int kMmaRows = 64;
-constexpr int kMmaThreads = 128;
-constexpr int kMmaBlocks = 2;
 template <Operand kOperand>
 __global__ void MmaSequenceKernel(const __grid_constant__ LaunchArguments, const TileNetwork,
                                   const float) {}
@@ -131,28 +123,33 @@ cudaError_t AllowTwoBlocks(const char* name, Kernel* kernel, int bytes) {
   return error != cudaSuccess ? error : AllowSharedMemory(name, kernel, bytes);
 }
 
+uint32_t BlocksOf(int multiprocessors) {
+  return static_cast<uint32_t>(kMmaBlocks * multiprocessors);
+}
+
 template <Operand kOperand>
 cudaError_t EnqueueSequence(const LaunchArguments& launch, const TilePolicy& policy,
-                            uint32_t blocks, cudaStream_t stream) {
+                            int multiprocessors, cudaStream_t stream) {
   constexpr int kBytes = sizeof(SequenceMemory);
   const auto kernel = MmaSequenceKernel<kOperand>;
   const cudaError_t error = AllowTwoBlocks("tiled_mma sequence", kernel, kBytes);
   if (error != cudaSuccess) return error;
-  const uint32_t grid = std::min((launch.episodes + kMmaRows - 1) / kMmaRows, blocks);
+  const uint32_t grid =
+      std::min((launch.episodes + tile::kMmaRows - 1) / tile::kMmaRows, BlocksOf(multiprocessors));
   kernel<<<grid, kMmaThreads, kBytes, stream>>>(launch, policy.online, policy.state_scale);
   return cudaGetLastError();
 }
 
 template <Operand kOperand>
-cudaError_t EnqueueBatch(const LaunchArguments& launch, const TilePolicy& policy, uint32_t blocks,
-                         cudaStream_t stream) {
+cudaError_t EnqueueBatch(const LaunchArguments& launch, const TilePolicy& policy,
+                         int multiprocessors, cudaStream_t stream) {
   constexpr int kBytes = sizeof(BatchMemory);
   const auto kernel = MmaBatchKernel<kOperand>;
   const cudaError_t error = AllowTwoBlocks("tiled_mma batch", kernel, kBytes);
   if (error != cudaSuccess) return error;
   const uint64_t tiles =
-      (static_cast<uint64_t>(launch.episodes) * launch.steps + kMmaRows - 1) / kMmaRows;
-  const auto grid = static_cast<unsigned>(std::min<uint64_t>(tiles, blocks));
+      (static_cast<uint64_t>(launch.episodes) * launch.steps + tile::kMmaRows - 1) / tile::kMmaRows;
+  const auto grid = static_cast<unsigned>(std::min<uint64_t>(tiles, BlocksOf(multiprocessors)));
   kernel<<<grid, kMmaThreads, kBytes, stream>>>(launch, policy);
   return cudaGetLastError();
 }
@@ -163,18 +160,28 @@ bool MmaTiledRuns(int capability) { return capability >= 80 && capability <= 90;
 
 cudaError_t EnqueueMmaSequence(const LaunchArguments& launch, const TilePolicy& policy,
                                int multiprocessors, cudaStream_t stream) {
-  const auto blocks = static_cast<uint32_t>(kMmaBlocks * multiprocessors);
-  return tile::WithOperand(policy.operand, [&](auto operand) {
-    return EnqueueSequence<decltype(operand)::value>(launch, policy, blocks, stream);
-  });
+  switch (policy.operand) {
+    case Operand::kFp16:
+      return EnqueueSequence<Operand::kFp16>(launch, policy, multiprocessors, stream);
+    case Operand::kTf32:
+      return EnqueueSequence<Operand::kTf32>(launch, policy, multiprocessors, stream);
+    case Operand::kSplit:
+      return EnqueueSplitSequence(launch, policy, multiprocessors, stream);
+  }
+  return cudaErrorInvalidValue;
 }
 
 cudaError_t EnqueueMmaBatch(const LaunchArguments& launch, const TilePolicy& policy,
                             int multiprocessors, cudaStream_t stream) {
-  const auto blocks = static_cast<uint32_t>(kMmaBlocks * multiprocessors);
-  return tile::WithOperand(policy.operand, [&](auto operand) {
-    return EnqueueBatch<decltype(operand)::value>(launch, policy, blocks, stream);
-  });
+  switch (policy.operand) {
+    case Operand::kFp16:
+      return EnqueueBatch<Operand::kFp16>(launch, policy, multiprocessors, stream);
+    case Operand::kTf32:
+      return EnqueueBatch<Operand::kTf32>(launch, policy, multiprocessors, stream);
+    case Operand::kSplit:
+      return EnqueueSplitBatch(launch, policy, multiprocessors, stream);
+  }
+  return cudaErrorInvalidValue;
 }
 
 }  // namespace vixen::kernels

@@ -40,8 +40,8 @@ __device__ __forceinline__ float2 BiasAt(const float* bias, int block, int quad)
 }
 
 // Sums of kNeurons → A operands. The activation is LeakyRelu(scale · sum + bias) with the biases of
-// rows lane/4 and + 8; null: none. fp16 has no scale.
-template <Operand kOperand, int kNeurons>
+// rows lane/4 and + 8; null: none. fp16 has no scale unless `kScaled`.
+template <Operand kOperand, int kNeurons, bool kScaled = kOperand != Operand::kFp16>
 __device__ __forceinline__ void Activate(const float (&d)[kNeurons / 2], float scale,
                                          const float* bias_low, const float* bias_high, int quad,
                                          uint32_t* a) {
@@ -51,8 +51,11 @@ __device__ __forceinline__ void Activate(const float (&d)[kNeurons / 2], float s
     const float2 high = BiasAt(bias_high, j, quad);
     if constexpr (kOperand == Operand::kFp16) {
       uint32_t* to = a + 4 * (j / 2) + 2 * (j % 2);
-      to[0] = PackRectified(d[4 * j] + low.x, d[4 * j + 1] + low.y);
-      to[1] = PackRectified(d[4 * j + 2] + high.x, d[4 * j + 3] + high.y);
+      const auto biased = [scale](float sum, float bias) {
+        return kScaled ? fmaf(sum, scale, bias) : sum + bias;
+      };
+      to[0] = PackRectified(biased(d[4 * j], low.x), biased(d[4 * j + 1], low.y));
+      to[1] = PackRectified(biased(d[4 * j + 2], high.x), biased(d[4 * j + 3], high.y));
     } else if constexpr (kOperand == Operand::kTf32) {
       uint32_t* to = a + 4 * j;
       to[0] = RoundTf32(LeakyRelu(fmaf(d[4 * j], scale, low.x)));

@@ -10,6 +10,7 @@ namespace {
 constexpr double kLargestRatio = 64.0;     // equity / initial capital, unrealised
 constexpr double kLargestExposure = 10.0;  // rule 2's clamp
 constexpr double kLargestSplit = 1 << 20;
+constexpr double kLargestScaled = 1 << 29;  // becomes 2^15, and 1 becomes 2^-14
 
 // One layer for inputs of norm ≤ `norm`: bound of its sums, and of the norm of its outputs.
 struct LayerRange {
@@ -90,6 +91,11 @@ bool FitsFp16(const NetworkRange& range, const StateRange& states) {
 
 bool FitsSplit(const NetworkRange& range, const StateRange& states) {
   return range.largest_sum() <= kLargestSplit && states.largest <= kLargestSplit &&
+         range.largest_parameter <= 1e15;
+}
+
+bool FitsScaledFp16(const NetworkRange& range, const StateRange& states) {
+  return range.largest_sum() <= kLargestScaled && states.largest <= kLargestScaled &&
          range.largest_parameter <= 1e15;
 }
 

@@ -37,6 +37,8 @@ NetworkRange RangeOfNetwork(const Parameters& parameters, const StateRange& stat
 bool FitsFp16(const NetworkRange& range, const StateRange& states);
 // Split operands keep float32's precision (2^-20 of an activation of size 1).
 bool FitsSplit(const NetworkRange& range, const StateRange& states);
+// fp16 operands scaled to the top of its range keep 11 significant bits of an activation of size 1.
+bool FitsScaledFp16(const NetworkRange& range, const StateRange& states);
 // No sum overflows.
 bool FitsTf32(const NetworkRange& range, const StateRange& states);
 

@@ -54,17 +54,5 @@ cudaError_t EnqueueFinish(const LaunchArguments* arguments, const DeviceMarket& 
                           uint32_t embedding, uint32_t rows, bool half, cudaStream_t stream);
 // position[index] += amount; `amount` 0 sets it to 0.
 cudaError_t EnqueueAdvance(uint64_t* position, int index, uint64_t amount, cudaStream_t stream);
-// The probe: fp32 products of one state with the flat parameters, one block. `state` [S], `out`
-// [45] or for curiosity, whose last three inputs are flat's one-hot, [E].
-struct ProbeLayer {
-  uint32_t inputs, outputs;
-  uint64_t weight, bias;
-};
-struct ProbeNetwork {
-  ProbeLayer layers[6];
-  uint32_t curiosity = 0;
-};
-cudaError_t EnqueueProbe(const float* parameters, const ProbeNetwork& network, const float* state,
-                         float* out, cudaStream_t stream);
 
 }  // namespace vixen::kernels

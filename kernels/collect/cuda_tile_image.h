@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tile kernels' form of one kind's weights, for one way of computing products: tiles in the
-// order that the kernel streams them, then the floats beside them (cuda_tile_layout.h).
+// order that the kernel reads them, then the floats beside them.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +12,12 @@
 
 namespace vixen::kernels {
 
-// Swizzled tiles for wgmma, or fragments for mma.sync.
+// Swizzled tiles for wgmma (cuda_tile_layout.h), or fragments for mma.sync (cuda_mma_layout.h).
 enum class TileForm : uint8_t { kSwizzled = 0, kFragments = 1 };
 
 // Bytes of the tiles, and of tiles and constants.
-size_t TileImageTiles(WeightsKind kind, tile::Operand operand);
-size_t TileImageBytes(WeightsKind kind, tile::Operand operand);
+size_t TileImageTiles(WeightsKind kind, tile::Operand operand, TileForm form);
+size_t TileImageBytes(WeightsKind kind, tile::Operand operand, TileForm form);
 
 // Writes TileImageBytes to `out`. Default hidden widths, F ≤ 59, E = 32. Beyond fp16's range values
 // become ±65,504. `states`: what the launches' states stay within; the power of two by which

@@ -106,41 +106,6 @@ VIXEN_HOST_DEVICE constexpr size_t PassBytes(Operand operand) {
   return static_cast<size_t>(Layer1Stages(operand)) * Layer1StageBytes(operand) +
          static_cast<size_t>(StreamStages(operand)) * 65536 + LastStageBytes(operand);
 }
-// The same weights for mma.sync, whose B operands are read as fragments: a unit is N neurons × 32
-// bytes of inputs (16 fp16, 8 tf32), a lane's words of two blocks of 8 neurons side by side. Split
-// operands have a unit of high parts, then one of low parts. Layers 0 and 1 in chunks of 16 neurons
-// of layer 0, each in as many stages as layer 1 has units of those 16 inputs: a unit, and before it
-// that share of layer 0 for the chunk after; the first chunk's layer 0 stands alone.
-inline constexpr int kMmaChunk = 16;
-VIXEN_HOST_DEVICE constexpr int MmaChunkStages(Operand operand) {
-  return operand == Operand::kFp16 ? 1 : 2;
-}
-VIXEN_HOST_DEVICE constexpr int MmaLayer0Bytes(Operand operand) {
-  return Layer0Bytes(operand, kMmaChunk) / MmaChunkStages(operand);
-}
-VIXEN_HOST_DEVICE constexpr size_t UnitBytes(int neurons) {
-  return static_cast<size_t>(neurons) * 32;
-}
-// Place of word `half` (of a lane's two: inputs of the unit's first or second half) of neuron
-// `row`.
-VIXEN_HOST_DEVICE constexpr size_t UnitOffset(int row, int quad, int half) {
-  return static_cast<size_t>(row / 16) * 512 + (row % 8 * 4 + quad) * 16 + row / 8 % 2 * 8 +
-         half * 4;
-}
-inline constexpr int kMmaStageBytes = 10240;  // the largest
-inline constexpr int kMmaLayer1Bytes = 8192;  // a unit of 256 neurons
-inline constexpr int kMmaStreamBytes = 8192;  // a stage of layer 2: 2 units of 128 neurons
-inline constexpr int kMmaLastBytes = 6144;    // of the last layer: 4 units of 48
-VIXEN_HOST_DEVICE constexpr int MmaStreamStages(Operand operand) {
-  return 2 * kHidden / TileInputs(operand);
-}
-VIXEN_HOST_DEVICE constexpr int MmaLastStages(Operand operand) {
-  return kStream / TileInputs(operand);
-}
-// Stages that layer 0 of the curiosity model takes; its layer 1 is one.
-VIXEN_HOST_DEVICE constexpr int MmaCuriosityStages(Operand operand) {
-  return operand == Operand::kSplit ? 2 : 1;
-}
 
 // Curiosity, one stage: layer 0 (64 neurons; state columns below E, the category is part of the
 // bias), layer 1 (32 neurons × 64 inputs).

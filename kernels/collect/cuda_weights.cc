@@ -143,7 +143,7 @@ WeightsLayout LayOutWeights(const Architecture& architecture, WeightsKind kind, 
     for (const tile::Operand operand : OperandsOf(precision)) {
       const auto place = static_cast<size_t>(operand);
       layout.has_tile[place] = true;
-      layout.tile[place] = take(TileImageBytes(kind, operand));
+      layout.tile[place] = take(TileImageBytes(kind, operand, form));
       if (HasResidentImage(kind, form, operand)) {
         layout.resident[place] = take(resident::ImageBytes(operand));
       }

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CUDA executor on a GPU: golden cases, precision, repetition, parity with the CPU, pipeline,
-// refusals. Skipped where there is no GPU.
+// Every algorithm of the CUDA executor in every precision, on a GPU: golden cases, step check,
+// repetition, parity with the CPU, slots carried over. Skipped where there is no GPU.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <random>
@@ -14,10 +13,11 @@
 
 #include "base/tensor_file.h"
 #include "kernels/collect/cuda_collector.h"
-#include "kernels/collect/cuda_executor.h"
+#include "kernels/cuda/device.h"
 #include "kernels/verify/golden_case.h"
 #include "kernels/verify/step_check.h"
 #include "tests/golden/golden_folder.h"
+#include "tests/gpu/cuda_world.h"
 
 namespace vixen::kernels {
 namespace {
@@ -39,86 +39,6 @@ std::vector<GoldenCase> GoldenCases() {
     if (golden.ok()) cases.push_back(*std::move(golden));
   }
   return cases;
-}
-
-// A random walk with random features and weights: what a launch of any size can run on.
-struct World {
-  std::vector<float> features, targets;
-  std::vector<uint8_t> last;
-  CollectorOptions options;
-  Parameters online, target, curiosity;
-
-  World(uint32_t episodes, uint32_t steps, uint32_t bars = 20'000, Architecture architecture = {}) {
-    std::mt19937 random(11);
-    std::normal_distribution<float> normal;
-    features.resize(size_t{bars} * architecture.features);
-    for (float& value : features) value = normal(random);
-    targets.resize(size_t{bars} * 4);
-    last.resize(bars);
-    double price = 100;
-    for (uint32_t b = 0; b < bars; ++b) {
-      const double next = price * std::exp(5e-4 * normal(random));
-      float* row = &targets[size_t{b} * 4];
-      row[0] = static_cast<float>(price);
-      row[1] = static_cast<float>(next);
-      row[2] = static_cast<float>(std::max(price, next) * 1.0002);
-      row[3] = static_cast<float>(std::min(price, next) * 0.9998);
-      price = static_cast<float>(next);
-      last[b] = b % 3000 == 2999 || b + 1 == bars;
-    }
-    options.market = {.features = features.data(),
-                      .targets = targets.data(),
-                      .last = last.data(),
-                      .bars = bars,
-                      .feature_count = architecture.features,
-                      .begin = 0,
-                      .end = bars};
-    options.architecture = architecture;
-    options.episodes = episodes;
-    options.steps = steps;
-    online = RandomWeights(WeightsKind::kOnline, random);
-    target = RandomWeights(WeightsKind::kTarget, random);
-    curiosity = RandomWeights(WeightsKind::kCuriosity, random);
-  }
-
-  Parameters RandomWeights(WeightsKind kind, std::mt19937& random) const {
-    Parameters parameters;
-    parameters.architecture = options.architecture;
-    parameters.kind = kind;
-    parameters.values.resize(ParameterCount(options.architecture, kind));
-    for (const LayerLayout& layer : LayersOf(options.architecture, kind)) {
-      const float bound = 1.0f / std::sqrt(static_cast<float>(layer.inputs));
-      std::uniform_real_distribution<float> uniform(-bound, bound);
-      const size_t end = layer.bias_offset + layer.outputs;
-      for (size_t i = layer.weight_offset; i < end; ++i) parameters.values[i] = uniform(random);
-    }
-    return parameters;
-  }
-
-  void Push(Collector& collector) const {
-    for (const Parameters* parameters : {&online, &target, &curiosity}) {
-      const auto probe = collector.StageWeights(*parameters);
-      ASSERT_TRUE(probe.ok()) << probe.status();
-      EXPECT_EQ(probe->sha256, ParametersSha256(*parameters));
-      collector.CommitWeights(parameters->kind);
-    }
-  }
-};
-
-bool HasGpu() { return QueryCudaDevices().ok() && !QueryCudaDevices()->empty(); }
-#define VIXEN_NEEDS_GPU() \
-  if (!HasGpu()) GTEST_SKIP() << "no GPU here"
-
-std::unique_ptr<Collector> Make(const CollectorOptions& options, CudaAlgorithm algorithm) {
-  auto collector = MakeCudaCollector(options, 0, algorithm);
-  EXPECT_TRUE(collector.ok()) << collector.status();
-  return collector.ok() ? *std::move(collector) : nullptr;
-}
-
-bool SameBytes(const Batch& a, const Batch& b) {
-  return a.payload().size() == b.payload().size() &&
-         std::memcmp(a.payload().data(), b.payload().data(), a.payload().size()) == 0 &&
-         std::memcmp(&a.statistics, &b.statistics, sizeof(a.statistics)) == 0;
 }
 
 struct Variant {
@@ -383,125 +303,6 @@ INSTANTIATE_TEST_SUITE_P(All, CudaVariant,
                                          Variant{CudaAlgorithm::kResident, Precision::kTf32},
                                          Variant{CudaAlgorithm::kResident, Precision::kFp16}),
                          NameOf);
-
-TEST(CudaCollector, RefusesADeviceThatIsNotThere) {
-  VIXEN_NEEDS_GPU();
-  World world(4, 4);
-  const auto collector = MakeCudaCollector(world.options, 93, CudaAlgorithm::kAuto);
-  EXPECT_EQ(collector.status().code(), absl::StatusCode::kNotFound);
-  EXPECT_NE(collector.status().message().find("93"), std::string::npos);
-}
-
-TEST(CudaCollector, RefusesEpisodesBeyondMemoryWithTheNumbers) {
-  VIXEN_NEEDS_GPU();
-  World world(65'536, 65'536);
-  const auto collector = MakeCudaCollector(world.options, 0, CudaAlgorithm::kAuto);
-  EXPECT_EQ(collector.status().code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_NE(collector.status().message().find("would fit"), std::string::npos);
-}
-
-TEST(CudaCollector, RefusesAThirdLaunchInFlightAndALaunchWithoutWeights) {
-  VIXEN_NEEDS_GPU();
-  World world(16, 20);
-  const auto collector = Make(world.options, CudaAlgorithm::kAuto);
-  ASSERT_NE(collector, nullptr);
-  Batch a(16, 20, false), b(16, 20, false), c(16, 20, false);
-  const LaunchRequest request;
-  EXPECT_EQ(collector->Launch(request, a).code(), absl::StatusCode::kFailedPrecondition);
-  world.Push(*collector);
-  ASSERT_TRUE(collector->Launch(request, a).ok());
-  ASSERT_TRUE(collector->Launch(request, b).ok());
-  EXPECT_EQ(collector->Launch(request, c).code(), absl::StatusCode::kFailedPrecondition);
-  ASSERT_TRUE(collector->Wait(a).ok());
-  ASSERT_TRUE(collector->Wait(b).ok());
-  EXPECT_EQ(std::memcmp(a.payload().data(), b.payload().data(), a.payload().size()), 0);
-}
-
-TEST(CudaCollector, LeavesLaunchesUnderWayTheWeightsThatTheyBeganWith) {
-  VIXEN_NEEDS_GPU();
-  World world(128, 500);
-  const LaunchRequest request{
-      .seed = 3, .launch = 0, .epsilon = 0.1f, .inputs = {}, .slot_states = {}};
-  const auto alone = [&](const World& w) {
-    auto batch = std::make_unique<Batch>(128, 500, true);
-    const auto collector = Make(w.options, CudaAlgorithm::kAuto);
-    w.Push(*collector);
-    EXPECT_TRUE(collector->Launch(request, *batch).ok());
-    EXPECT_TRUE(collector->Wait(*batch).ok());
-    return batch;
-  };
-  World later = world;
-  std::mt19937 random(99);
-  later.online = world.RandomWeights(WeightsKind::kOnline, random);
-  const auto expected_before = alone(world);
-  const auto expected_after = alone(later);
-  ASSERT_FALSE(SameBytes(*expected_before, *expected_after));
-
-  const auto collector = Make(world.options, CudaAlgorithm::kAuto);
-  ASSERT_NE(collector, nullptr);
-  world.Push(*collector);
-  Parameters broken = later.online;
-  broken.values[7] = std::nanf("");
-  for (int round = 0; round < 20; ++round) {
-    Batch before(128, 500, true), after(128, 500, true);
-    ASSERT_TRUE(collector->Launch(request, before).ok());
-    // While it runs: a refusal changes nothing, a push waits for the next launch.
-    EXPECT_EQ(collector->StageWeights(broken).status().code(), absl::StatusCode::kInvalidArgument);
-    ASSERT_TRUE(collector->StageWeights(later.online).ok());
-    collector->CommitWeights(WeightsKind::kOnline);
-    ASSERT_TRUE(collector->Launch(request, after).ok());
-    ASSERT_TRUE(collector->StageWeights(world.online).ok());
-    collector->CommitWeights(WeightsKind::kOnline);
-    ASSERT_TRUE(collector->Wait(before).ok());
-    ASSERT_TRUE(collector->Wait(after).ok());
-    EXPECT_TRUE(SameBytes(before, *expected_before)) << round;
-    EXPECT_TRUE(SameBytes(after, *expected_after)) << round;
-  }
-}
-
-TEST(CudaCollector, FallsBackToTf32WhenWeightsLeaveTheRangeOfFp16) {
-  VIXEN_NEEDS_GPU();
-  World world(40, 60);
-  const auto collector = Make(world.options, CudaAlgorithm::kAuto);
-  ASSERT_NE(collector, nullptr);
-  EXPECT_EQ(collector->info().precision, Precision::kFp16);
-  world.online.values[0] = 1e5f;
-  world.Push(*collector);
-  Batch batch(40, 60, false);
-  ASSERT_TRUE(collector->Launch(LaunchRequest(), batch).ok());
-  EXPECT_EQ(collector->info().precision, Precision::kTf32);
-  ASSERT_TRUE(collector->Wait(batch).ok());
-  CollectorOptions half = world.options;
-  half.precision = Precision::kFp16;
-  const auto strict = Make(half, CudaAlgorithm::kAuto);
-  EXPECT_EQ(strict->StageWeights(world.online).status().code(), absl::StatusCode::kInvalidArgument);
-}
-
-TEST(CudaCollector, CountsTheActivationsThatFp16Clamps) {
-  VIXEN_NEEDS_GPU();
-  World world(40, 60);
-  world.options.precision = Precision::kFp16;
-  const auto clamped = [&] {
-    const auto collector = Make(world.options, CudaAlgorithm::kAuto);
-    world.Push(*collector);
-    Batch batch(40, 60, false);
-    EXPECT_TRUE(collector->Launch(LaunchRequest(), batch).ok());
-    EXPECT_TRUE(collector->Wait(batch).ok());
-    return batch.statistics.clamped_activations;
-  };
-  EXPECT_EQ(clamped(), 0u);
-  // One neuron of layer 1 sees a weight that is in range and an activation that is not.
-  for (const LayerLayout& layer : LayersOf(world.options.architecture, WeightsKind::kOnline)) {
-    if (layer.inputs != world.options.architecture.hidden1) continue;
-    for (uint32_t j = 0; j < layer.inputs; ++j) {
-      world.online.values[layer.weight_offset + j] = 60'000.0f;
-    }
-    break;
-  }
-  const uint64_t count = clamped();
-  EXPECT_GT(count, 0u);
-  EXPECT_EQ(clamped(), count);
-}
 
 }  // namespace
 }  // namespace vixen::kernels
