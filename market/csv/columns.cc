@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status_macros.h"
 #include "market/csv/calendar.h"
+#include "market/csv/column_finder.h"
 #include "market/csv/number.h"
 #include "market/csv/row_error.h"
 
@@ -28,79 +28,7 @@ const Names& TimeNames() {
 constexpr const char* kRoles[] = {"time",  "date",   "open",   "high",     "low",
                                   "close", "volume", "symbol", "adj_close"};
 
-std::string ListOf(const std::vector<std::string>& names) {
-  return absl::StrJoin(names, ", ", [](std::string* out, const std::string& name) {
-    absl::StrAppend(out, name.empty() ? "(empty)" : name);
-  });
-}
-
-// Looks names up in one file's header.
-class Finder {
- public:
-  Finder(const Columns& columns, const CsvOptions& options, const std::string& place)
-      : columns_(columns), options_(options), place_(place) {
-    for (const std::string& name : columns.names) canonical_.push_back(CanonicalName(name));
-  }
-
-  absl::Status Error(const std::string& fault) const {
-    return absl::InvalidArgumentError(
-        absl::StrCat(place_, ": ", fault, "; columns found: ", ListOf(columns_.names)));
-  }
-
-  // The only column of that canonical name, -1 when there is none.
-  absl::StatusOr<int> Only(const std::string& canonical) const {
-    int found = -1;
-    for (size_t i = 0; i < canonical_.size(); ++i) {
-      if (canonical_[i] != canonical) continue;
-      if (found >= 0) {
-        return Error(absl::StrCat("columns ", found + 1, " and ", i + 1, " are both called ",
-                                  Quoted(columns_.names[i]),
-                                  " (several instruments side by side: a file for each, or one "
-                                  "below the other with a column symbol)"));
-      }
-      found = static_cast<int>(i);
-    }
-    return found;
-  }
-
-  // What --columns says for a role, else the first of `names` that is there, else -1.
-  absl::StatusOr<int> Role(const std::string& role, const Names& names) const {
-    if (const auto told = options_.columns.find(role); told != options_.columns.end()) {
-      return Told(absl::StrCat("--columns ", role, "=", told->second), told->second);
-    }
-    for (const std::string& name : names) {
-      VIXEN_ASSIGN_OR_RETURN(const int found, Only(name));
-      if (found >= 0) return found;
-    }
-    return -1;
-  }
-
-  absl::StatusOr<int> Told(const std::string& flag, const std::string& name) const {
-    const auto exact = std::find(columns_.names.begin(), columns_.names.end(), name);
-    if (std::ranges::count(columns_.names, name) == 1) {
-      return static_cast<int>(exact - columns_.names.begin());
-    }
-    VIXEN_ASSIGN_OR_RETURN(const int found, Only(CanonicalName(name)));
-    int number = 0;
-    if (found < 0 && absl::SimpleAtoi(name, &number) && number >= 1 &&
-        static_cast<size_t>(number) <= columns_.count()) {
-      return number - 1;
-    }
-    if (found < 0) return Error(absl::StrCat(flag, " names no column"));
-    return found;
-  }
-
-  bool TellsAnyOf(const std::string& role) const { return options_.columns.contains(role); }
-  const Names& canonical() const { return canonical_; }
-
- private:
-  const Columns& columns_;
-  const CsvOptions& options_;
-  const std::string& place_;
-  Names canonical_;
-};
-
-absl::Status FindTime(const Finder& finder, Columns& columns) {
+absl::Status FindTime(const ColumnFinder& finder, Columns& columns) {
   VIXEN_ASSIGN_OR_RETURN(const int date, finder.Role("date", {"date"}));
   VIXEN_ASSIGN_OR_RETURN(const int time, finder.Role("time", {"time"}));
   if (finder.TellsAnyOf("time") || finder.TellsAnyOf("date")) {
@@ -127,7 +55,7 @@ absl::Status FindTime(const Finder& finder, Columns& columns) {
   return absl::OkStatus();
 }
 
-absl::Status FindVolume(const Finder& finder, const CsvOptions& options, Columns& columns) {
+absl::Status FindVolume(const ColumnFinder& finder, const CsvOptions& options, Columns& columns) {
   if (options.volume == "none") return absl::OkStatus();
   const auto told = options.columns.find("volume");
   const std::string& name =
@@ -156,7 +84,7 @@ absl::Status FindVolume(const Finder& finder, const CsvOptions& options, Columns
   return absl::OkStatus();
 }
 
-absl::Status FindInstrument(const Finder& finder, Columns& columns) {
+absl::Status FindInstrument(const ColumnFinder& finder, Columns& columns) {
   if (finder.TellsAnyOf("symbol")) {
     VIXEN_ASSIGN_OR_RETURN(const int told, finder.Role("symbol", {}));
     columns.instrument = {told};
@@ -182,7 +110,7 @@ absl::StatusOr<Columns> Resolve(Columns columns, const CsvOptions& options,
           absl::StrCat("--columns ", role, "=", name, ": roles are ", absl::StrJoin(kRoles, ", ")));
     }
   }
-  const Finder finder(columns, options, place);
+  const ColumnFinder finder(columns, options, place);
   VIXEN_RETURN_IF_ERROR(FindTime(finder, columns));
   VIXEN_ASSIGN_OR_RETURN(columns.open, finder.Role("open", {"open", "o", "openprice"}));
   VIXEN_ASSIGN_OR_RETURN(columns.high, finder.Role("high", {"high", "h", "highprice"}));
@@ -293,7 +221,7 @@ absl::StatusOr<Columns> ColumnsWithoutHeader(const std::vector<std::string_view>
         "date, time, open, …, or Kraken; 12: Binance). Name them by number: --columns "
         "time=1,open=2,high=3,low=4,close=5,volume=6"));
   }
-  const Finder finder(columns, options, place);
+  const ColumnFinder finder(columns, options, place);
   if (options.adjust) return finder.Error("--adjust needs a column of adjusted closes");
   if (!options.symbols.empty()) {
     return finder.Error("--symbol was given but no column names an instrument");

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "tool/eval/evidence_warnings.h"
 #include "tool/format.h"
 
 namespace vixen::tool {
@@ -13,7 +14,6 @@ namespace {
 
 constexpr double kFewTrades = 30;
 constexpr double kMostCostShare = 0.5;
-constexpr double kNoiseLevel = 0.05;
 constexpr double kOneActionShare = 0.95;
 constexpr double kLeastProfitShare = 0.1;
 
@@ -86,20 +86,6 @@ void WarnOfFarEquity(Evaluation& evaluation) {
                                   far));
 }
 
-void WarnOfTiming(Evaluation& evaluation) {
-  const RandomTiming& timing = evaluation.random_timing;
-  if (timing.shifts == 0) {
-    Add(evaluation, absl::StrCat("Only ", Plural(evaluation.steps(), "step"),
-                                 ": too few to tell the result from chance."));
-  } else if (timing.as_good > kNoiseLevel) {
-    Add(evaluation,
-        absl::StrCat(
-            "The result is inside the noise of random timing: the same positions, moved to "
-            "other times, did at least as well in ",
-            Percent(timing.as_good), " of ", timing.shifts, " shifts."));
-  }
-}
-
 // Compares the market's direction over the quarters of the range.
 void WarnOfOneRegime(Evaluation& evaluation) {
   const auto& series = evaluation.series;
@@ -132,78 +118,6 @@ void WarnOfReward(Evaluation& evaluation) {
   Add(evaluation, absl::StrCat("Profit is ", Percent(profit),
                                " of the reward's variance here: a policy trained so learns the "
                                "shaping terms, not the profit (--pnl_scale, preset recommended)."));
-}
-
-double Total(const Metrics& metrics) { return metrics[MetricId::kTotalReturn].value.value_or(0); }
-
-void WarnOfBenchmarks(Evaluation& evaluation) {
-  const double own = Total(evaluation.policy);
-  const std::pair<const char*, const Metrics*> others[] = {
-      {"Buy-and-hold", &evaluation.buy_and_hold},
-      {"The moving-average rule", &evaluation.moving_average}};
-  for (const auto& [name, metrics] : others) {
-    if (Total(*metrics) <= own) continue;
-    Add(evaluation, absl::StrCat(name, " earned more: ", Percent(Total(*metrics), true),
-                                 " against ", Percent(own, true), "."));
-  }
-}
-
-void WarnOfChance(Evaluation& evaluation) {
-  const Bootstrap& bootstrap = evaluation.bootstrap;
-  const double own = Total(evaluation.policy);
-  if (bootstrap.resamples == 0 || own <= 0) return;
-  if (bootstrap.share_of_losses > kNoiseLevel) {
-    const auto& total = bootstrap.policy[0];
-    Add(evaluation,
-        absl::StrCat(
-            "The profit may be chance: ", Percent(bootstrap.share_of_losses), " of ",
-            bootstrap.resamples, " resamples of its own steps lost money",
-            total ? absl::StrCat(" (", Percent(bootstrap.level), " interval of the return ",
-                                 Percent(total->low, true), " to ", Percent(total->high, true), ")")
-                  : std::string(),
-            "."));
-  }
-  if (own > Total(evaluation.buy_and_hold) && bootstrap.share_not_better > kNoiseLevel) {
-    Add(evaluation, absl::StrCat("The lead over buy-and-hold may be chance: it was gone in ",
-                                 Percent(bootstrap.share_not_better), " of the resamples."));
-  }
-}
-
-void WarnOfHigherCosts(Evaluation& evaluation) {
-  if (Total(evaluation.policy) <= 0) return;
-  for (const CostScale& scaled : evaluation.cost_scales) {
-    if (scaled.scale <= 1 || Total(scaled.metrics) > 0) continue;
-    Add(evaluation, absl::StrCat("At ", scaled.scale, " times the costs the result is ",
-                                 Percent(Total(scaled.metrics), true), "."));
-    return;
-  }
-}
-
-void WarnOfFolds(Evaluation& evaluation) {
-  if (evaluation.folds.size() < 2) return;
-  const auto losing = static_cast<size_t>(
-      std::count_if(evaluation.folds.begin(), evaluation.folds.end(),
-                    [](const EvaluationFold& fold) { return Total(fold.policy) <= 0; }));
-  const auto beating = static_cast<size_t>(
-      std::count_if(evaluation.folds.begin(), evaluation.folds.end(), BeatsBuyAndHold));
-  const size_t folds = evaluation.folds.size();
-  if (losing > 0) {
-    Add(evaluation, absl::StrCat("No profit in ", losing, " of ", folds, " folds."));
-  }
-  if (2 * beating < folds) {
-    Add(evaluation,
-        absl::StrCat("Better than buy-and-hold in only ", beating, " of ", folds, " folds."));
-  }
-}
-
-void WarnOfSeeds(Evaluation& evaluation) {
-  if (evaluation.seeds.size() < 2) return;
-  const auto losing = static_cast<size_t>(
-      std::count_if(evaluation.seeds.begin(), evaluation.seeds.end(),
-                    [](const EvaluationSeed& seed) { return Total(seed.metrics) <= 0; }));
-  if (losing == 0 || losing == evaluation.seeds.size()) return;
-  Add(evaluation, absl::StrCat("The seeds disagree: no profit in ", losing, " of ",
-                               evaluation.seeds.size(), " runs."));
 }
 
 bool TimesGoBack(const EvaluationSeries& series) {
@@ -251,13 +165,8 @@ void AddWarnings(Evaluation& evaluation) {
     WarnOfFreeTrading(evaluation);
     WarnOfShortSpan(evaluation);
     WarnOfFarEquity(evaluation);
-    WarnOfHigherCosts(evaluation);
-    WarnOfBenchmarks(evaluation);
-    WarnOfTiming(evaluation);
-    WarnOfChance(evaluation);
   }
-  WarnOfFolds(evaluation);
-  WarnOfSeeds(evaluation);
+  AddEvidenceWarnings(traded, evaluation);
   WarnOfOneRegime(evaluation);
   WarnOfOneAction(evaluation);
   if (traded) WarnOfReward(evaluation);
