@@ -27,8 +27,10 @@ for count in ${threads//,/ }; do
       -- "$torch" bench/peers/learner_peer.py "${arguments[@]}"
   done
 done
-say "replay: 200,000 rows, batch 1,024"
-python3 bench/learner/turns.py rows_per_second "$rounds" "$bin/replay_rate" 200000 1024 "$seconds" \
-  -- "$replay" bench/peers/replay_peers.py reverb --seconds "$seconds" \
-  -- "$torch" bench/peers/replay_peers.py torchrl --seconds "$seconds" \
-  -- "$replay" bench/peers/replay_peers.py cpprb --seconds "$seconds"
+for rows in 200000 1000000; do
+  say "replay: $rows rows, batch 1,024"
+  peers=(-- "$torch" bench/peers/replay_peers.py torchrl --rows $rows --seconds "$seconds"
+    -- "$replay" bench/peers/replay_peers.py cpprb --rows $rows --seconds "$seconds")
+  [ $rows -gt 200000 ] || peers=(-- "$replay" bench/peers/replay_peers.py reverb --rows 20000 --seconds "$seconds" "${peers[@]}")
+  python3 bench/learner/turns.py rows_per_second "$rounds" "$bin/replay_rate" $rows 1024 "$seconds" "${peers[@]}"
+done

@@ -2,12 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs programs that print JSON lines by turns and compares them with the last one named.
     turns.py KEY ROUNDS COMMAND… [-- COMMAND…]…     KEY: the figure, such as updates_per_second
-Lines of one program are told apart by their field `case`, where they have one."""
+Lines of one program are told apart by their field `case`, where they have one. A program that fails, or is not done within three
+minutes, is named and left out from then on; exit code 1 where it is the last one."""
 import collections
 import json
 import statistics
 import subprocess
 import sys
+
+LIMIT_S = 180
 
 
 def commands_of(arguments):
@@ -20,18 +23,30 @@ def commands_of(arguments):
     return found
 
 
+def lines_of(command):
+    """None, with a word about it, from a command that failed."""
+    try:
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, timeout=LIMIT_S)
+    except (subprocess.SubprocessError, OSError) as error:
+        print(f"left out: {error}", file=sys.stderr)
+        return None
+    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+
+
 def main():
     if len(sys.argv) < 4:
         sys.exit(__doc__)
     key, rounds, commands = sys.argv[1], int(sys.argv[2]), commands_of(sys.argv[3:])
     figures = collections.defaultdict(list)
     for _ in range(rounds):
-        for command in commands:
-            done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-            for line in done.stdout.splitlines():
-                if line.startswith("{"):
-                    result = json.loads(line)
-                    figures[result.get("case", ""), result["program"]].append(result[key])
+        for command in list(commands):
+            results = lines_of(command)
+            if results is None:
+                if command is commands[-1]:
+                    sys.exit(1)
+                commands.remove(command)
+            for result in results or []:
+                figures[result.get("case", ""), result["program"]].append(result[key])
     cases = list(dict.fromkeys(case for case, _ in figures))
     for case in cases:
         programs = [program for of_case, program in figures if of_case == case]

@@ -76,7 +76,7 @@ def reverb(options, columns, td):
     batches = iter(dataset)
     priorities = batches_of_td(options.batch_size)
 
-    def turn():
+    def turn(_lives=server):  # else its table is gone with this function
         sample = next(batches)
         keys, new = sample.info.key.numpy(), next(priorities)
         client.mutate_priorities("rows", updates=dict(zip(keys.tolist(), new.tolist())))
