@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <utility>
 
 #include "base/str_cat.h"
@@ -32,18 +33,41 @@ size_t EditDistance(std::string_view a, std::string_view b) {
   return rows[a.size() % 3][b.size()];
 }
 
+using LetterCounts = std::array<uint8_t, 256>;
+
+LetterCounts CountsOf(std::string_view name) {
+  LetterCounts counts{};
+  for (const char letter : name) ++counts[static_cast<uint8_t>(letter)];
+  return counts;
+}
+
+// Letters of `name` beyond those of `counts`: no fewer edits lead from one to the other.
+size_t LettersBeyond(LetterCounts counts, std::string_view name) {
+  size_t beyond = 0;
+  for (const char letter : name) {
+    uint8_t& left = counts[static_cast<uint8_t>(letter)];
+    if (left == 0) {
+      ++beyond;
+    } else {
+      --left;
+    }
+  }
+  return beyond;
+}
+
 }  // namespace
 
 std::vector<std::string> NearestNames(std::string_view name,
                                       const std::vector<std::string>& known) {
   if (name.empty() || name.size() > kLongestName) return {};
+  const LetterCounts counts = CountsOf(name);
   std::vector<std::pair<size_t, std::string>> near;
   for (const std::string& candidate : known) {
     if (candidate.size() > kLongestName) continue;
     const size_t shorter = std::min(name.size(), candidate.size());
     const size_t longer = std::max(name.size(), candidate.size());
     const size_t most = std::max<size_t>(1, shorter / 3);
-    if (longer - shorter > most) continue;  // as many letters are missing
+    if (longer - shorter > most || LettersBeyond(counts, candidate) > most) continue;
     const size_t distance = EditDistance(name, candidate);
     if (distance <= most) near.emplace_back(distance, candidate);
   }

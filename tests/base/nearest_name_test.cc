@@ -24,6 +24,15 @@ TEST(NearestNames, PutsTheNearestFirstAndAtMostThree) {
               ElementsAre("abcdef", "abcdea", "abcdez"));
 }
 
+TEST(NearestNames, FindsAThirdOfTheLettersWrongAndNoMore) {
+  EXPECT_THAT(NearestNames("abcdefghi", {"xyzdefghi"}), ElementsAre("xyzdefghi"));
+  EXPECT_THAT(NearestNames("abcdefghi", {"wxyzefghi"}), IsEmpty());
+  EXPECT_THAT(NearestNames("abcdefghi", {"abcdefghijkl"}), ElementsAre("abcdefghijkl"));
+  EXPECT_THAT(NearestNames("abcdefghi", {"abcdefghijklm"}), IsEmpty());
+  EXPECT_THAT(NearestNames("badcfehgi", {"abcdefghi"}), IsEmpty()) << "four swaps";
+  EXPECT_THAT(NearestNames("badcfeghi", {"abcdefghi"}), ElementsAre("abcdefghi"));
+}
+
 TEST(NearestNames, GivesNothingForWhatIsNothingLikeIt) {
   EXPECT_THAT(NearestNames("volatility", {"steps", "begin"}), IsEmpty());
   EXPECT_THAT(NearestNames("", {"a"}), IsEmpty());

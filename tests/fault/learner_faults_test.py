@@ -99,7 +99,7 @@ class LearnerFaults(WorldTest):
         world.actor.kill()
         address = world.folder / "address"
         world.environment.update({"LD_PRELOAD": str(BIN.parent / "tests/moved_host.so"), "VIXEN_MOVED_HOST": str(address),
-                                  "GRPC_DNS_RESOLVER": "native", "ASAN_OPTIONS": "verify_asan_link_order=0"})
+                                  "GRPC_DNS_RESOLVER": "native", "ASAN_OPTIONS": "quarantine_size_mb=1:verify_asan_link_order=0"})
         learner = None
         for world.host in ("127.0.0.2", "127.0.0.3"):
             world.start_actor()
@@ -206,7 +206,7 @@ class LearnerFaults(WorldTest):
         shift = world.folder / "shift"
         shift.write_text("0")
         world.environment |= {"LD_PRELOAD": str(BIN.parent / "tests/clock_shift.so"), "VIXEN_CLOCK_SHIFT": str(shift),
-                             "ASAN_OPTIONS": "verify_asan_link_order=0"}
+                             "ASAN_OPTIONS": "quarantine_size_mb=1:verify_asan_link_order=0"}
         world.start_actor()
         learner = world.start_learner(checkpoint_seconds=0.5)
         self.more(learner)

@@ -34,6 +34,8 @@ class World:
         self.children = []
         # Of actors and learners. A proxy that is meant for the web must not catch what goes on between them.
         self.environment = {name: "http://127.0.0.1:9" for name in ("http_proxy", "https_proxy", "grpc_proxy")}
+        # So that resident memory means the same under AddressSanitizer.
+        self.environment["ASAN_OPTIONS"] = "quarantine_size_mb=1"
         if tls:
             self._use_tls()
 
