@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Updates a second of the learner on the GPU, and rows a second into its replay, as JSON lines:
-//   update_bench [--batch 1024] [--precision tf32] [--rows 1000000] [--at_once 32] [--seconds 2]
+//   update_bench [--batch 1024] [--precision tf32] [--algorithm best] [--rows 1000000] [--at_once
+//   32] [--seconds 2]
 // The peer is bench/peers/torch_update.py.
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -62,13 +63,16 @@ int main(int argc, char** argv) {
   uint32_t batch = 1024;
   uint64_t capacity = 1'000'000, at_once = 32;
   double seconds = 2;
-  std::string precision = "tf32";
+  uint32_t curiosity_every = 10;
+  std::string precision = "tf32", algorithm = "best";
   CLI::App app("Updates a second of the learner on the GPU", "update_bench");
   app.add_option("--batch", batch);
   app.add_option("--rows", capacity);
   app.add_option("--at_once", at_once);
   app.add_option("--seconds", seconds);
   app.add_option("--precision", precision)->check(CLI::IsMember({"fp32", "tf32", "bf16"}));
+  app.add_option("--curiosity_every", curiosity_every, "0: no model");
+  app.add_option("--algorithm", algorithm)->check(CLI::IsMember({"best", "mma", "wgmma"}));
   CLI11_PARSE(app, argc, argv);
 
   TrainerOptions trainer;
@@ -80,6 +84,15 @@ int main(int argc, char** argv) {
   device.precision = precision == "fp32"   ? DevicePrecision::kFp32
                      : precision == "bf16" ? DevicePrecision::kBf16
                                            : DevicePrecision::kTf32;
+  device.algorithm = algorithm == "mma"     ? PassAlgorithm::kMma
+                     : algorithm == "wgmma" ? PassAlgorithm::kWgmma
+                                            : PassAlgorithm::kBest;
+  if (curiosity_every > 0) {
+    device.curiosity = {.period = curiosity_every,
+                        .learning_rate = 1e-3,
+                        .weights = InitialWeights(trainer.architecture,
+                                                  vixen::kernels::WeightsKind::kCuriosity, 1)};
+  }
   std::vector<float> features(kBars * trainer.architecture.features);
   std::mt19937_64 random(1);
   // Uniform with unit variance: a normal distribution takes ten times as long to make.
@@ -123,11 +136,11 @@ int main(int argc, char** argv) {
   }
   const double rate = static_cast<double>(updates) / Since(start);
   std::printf(
-      R"({"batch": %u, "precision": "%s", "rows": %llu, "at_once": %llu, "updates_s": %.0f, )"
+      R"({"batch": %u, "precision": "%s", "algorithm": "%s", "rows": %llu, "at_once": %llu, "curiosity_every": %u, "updates_s": %.0f, )"
       R"("us": %.2f, "tflops": %.2f, "loss": %.6g})"
       "\n",
-      batch, precision.c_str(), static_cast<unsigned long long>(capacity),
-      static_cast<unsigned long long>(at_once), rate, 1e6 / rate,
+      batch, precision.c_str(), algorithm.c_str(), static_cast<unsigned long long>(capacity),
+      static_cast<unsigned long long>(at_once), curiosity_every, rate, 1e6 / rate,
       rate * FlopsOf(trainer.architecture, batch) * 1e-12, loss);
   return 0;
 }

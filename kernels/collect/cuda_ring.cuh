@@ -41,32 +41,35 @@ __device__ __forceinline__ void BarrierWait(uint32_t barrier, uint32_t parity) {
       : "memory");
 }
 
-// First in a block's memory, which begins at a multiple of 1,024 (the tiles' swizzle needs it).
-struct alignas(16) RingMemory {
-  std::byte stages[kRing * tile::kStageBytes];
-  uint64_t full[kRing];
-  uint64_t empty[kRing];
+// At a multiple of 1,024 where its tiles are swizzled.
+template <int kStages, int kStageBytes>
+struct alignas(16) RingMemoryOf {
+  std::byte stages[kStages * kStageBytes];
+  uint64_t full[kStages];
+  uint64_t empty[kStages];
 };
 
-struct Ring {
-  uint32_t memory;  // shared memory address of a RingMemory
+template <int kStages, int kStageBytes>
+struct RingOf {
+  using Memory = RingMemoryOf<kStages, kStageBytes>;
+  uint32_t memory;  // shared memory address of a Memory
   int place = 0;
   uint32_t parity = 0;
 
   __device__ __forceinline__ uint32_t Full(int which) const {
-    return memory + offsetof(RingMemory, full) + 8 * which;
+    return memory + offsetof(Memory, full) + 8 * which;
   }
   __device__ __forceinline__ uint32_t Empty(int which) const {
-    return memory + offsetof(RingMemory, empty) + 8 * which;
+    return memory + offsetof(Memory, empty) + 8 * which;
   }
-  __device__ __forceinline__ uint32_t Stage() const { return memory + place * tile::kStageBytes; }
+  __device__ __forceinline__ uint32_t Stage() const { return memory + place * kStageBytes; }
   __device__ __forceinline__ void Advance() {
-    if (++place == kRing) {
+    if (++place == kStages) {
       place = 0;
       parity ^= 1;
     }
   }
-  __device__ __forceinline__ int Before() const { return place == 0 ? kRing - 1 : place - 1; }
+  __device__ __forceinline__ int Before() const { return place == 0 ? kStages - 1 : place - 1; }
   // Consumer: address of the stage that comes next, filled.
   __device__ __forceinline__ uint32_t Wait() const {
     BarrierWait(Full(place), parity);
@@ -77,24 +80,36 @@ struct Ring {
     __syncwarp();
     if (lane == 0) BarrierArrive(Empty(which));
   }
-  // Producer: fills the next stage.
-  __device__ __forceinline__ void Fill(const std::byte* source, uint32_t bytes) {
+  // Producer: waits until the next stage is empty and announces the bytes that it gets.
+  __device__ __forceinline__ void Open(uint32_t bytes) const {
     BarrierWait(Empty(place), parity ^ 1);
     BarrierExpect(Full(place), bytes);
+  }
+  // Producer: copies a part of what was announced to `offset` of the stage.
+  __device__ __forceinline__ void Copy(uint32_t offset, const void* source, uint32_t bytes) const {
     asm volatile(
         "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
-            "r"(Stage()),
+            "r"(Stage() + offset),
         "l"(source), "r"(bytes), "r"(Full(place))
         : "memory");
+  }
+  // Producer: fills the next stage.
+  __device__ __forceinline__ void Fill(const void* source, uint32_t bytes) {
+    Open(bytes);
+    Copy(0, source, bytes);
     Advance();
   }
 };
+using RingMemory = RingMemoryOf<kRing, tile::kStageBytes>;
+using Ring = RingOf<kRing, tile::kStageBytes>;
 
 // Thread 0 initialises; a barrier of the block must follow.
-__device__ __forceinline__ Ring StartRing(RingMemory& memory, int consumer_warps) {
-  const Ring ring{SharedAddress(&memory)};
+template <int kStages, int kStageBytes>
+__device__ __forceinline__ RingOf<kStages, kStageBytes> StartRing(
+    RingMemoryOf<kStages, kStageBytes>& memory, int consumer_warps) {
+  const RingOf<kStages, kStageBytes> ring{SharedAddress(&memory)};
   if (threadIdx.x == 0) {
-    for (int i = 0; i < kRing; ++i) {
+    for (int i = 0; i < kStages; ++i) {
       BarrierInit(ring.Full(i), 1);
       BarrierInit(ring.Empty(i), consumer_warps);
     }

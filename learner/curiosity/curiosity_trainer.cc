@@ -149,14 +149,16 @@ kernels::Parameters CuriosityTrainer::State::OnHost(const at::Tensor& flat) cons
   return out;
 }
 
-kernels::Parameters CuriosityTrainer::Export() const { return state_->OnHost(state_->parameters); }
+absl::StatusOr<kernels::Parameters> CuriosityTrainer::Export() const {
+  return state_->OnHost(state_->parameters);
+}
 
-CuriosityCut CuriosityTrainer::Save() const {
+absl::StatusOr<CuriosityCut> CuriosityTrainer::Save() const {
   State& s = *state_;
-  return {.weights = Export(),
-          .optimizer = {.first = s.OnHost(s.optimizer.first_moment()),
-                        .second = s.OnHost(s.optimizer.second_moment()),
-                        .steps = s.optimizer.steps().item<float>()}};
+  return CuriosityCut{.weights = s.OnHost(s.parameters),
+                      .optimizer = {.first = s.OnHost(s.optimizer.first_moment()),
+                                    .second = s.OnHost(s.optimizer.second_moment()),
+                                    .steps = s.optimizer.steps().item<float>()}};
 }
 
 absl::Status CuriosityTrainer::Restore(const CuriosityCut& cut) {

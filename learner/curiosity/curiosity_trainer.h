@@ -7,8 +7,8 @@
 
 #include "absl/status/statusor.h"
 #include "kernels/nn/network.h"
+#include "learner/curiosity/curiosity.h"
 #include "learner/trainer/minibatch.h"
-#include "learner/trainer/trainer_cut.h"
 
 namespace vixen::learner {
 
@@ -24,20 +24,19 @@ struct CuriosityOptions {
 
 // The forward model whose error is the curiosity reward: s[0..E) ‖ one-hot category → s'[0..E), one
 // hidden layer, mean squared error over rows and entries, Adam. One thread.
-class CuriosityTrainer {
+class CuriosityTrainer : public Curiosity {
  public:
   static absl::StatusOr<std::unique_ptr<CuriosityTrainer>> Create(
       const CuriosityOptions& options, const kernels::Parameters& weights);
-  ~CuriosityTrainer();
+  ~CuriosityTrainer() override;
 
   CuriosityMinibatch& minibatch();
   // One update from the minibatch; the loss. DATA_LOSS when it is not finite: nothing changed then.
   absl::StatusOr<double> Update();
-  kernels::Parameters Export() const;
 
-  CuriosityCut Save() const;
-  // INVALID_ARGUMENT when the cut is of another architecture.
-  absl::Status Restore(const CuriosityCut& cut);
+  absl::StatusOr<kernels::Parameters> Export() const override;
+  absl::StatusOr<CuriosityCut> Save() const override;
+  absl::Status Restore(const CuriosityCut& cut) override;
 
  private:
   struct State;

@@ -12,6 +12,8 @@ absl::Status CheckDeviceUpdater(int /*gpu*/) {
 
 DevicePrecision BestDevicePrecision(int /*gpu*/) { return DevicePrecision::kFp32; }
 
+bool TrainsCuriosity(const kernels::Architecture& /*architecture*/) { return false; }
+
 absl::StatusOr<std::unique_ptr<Updater>> MakeDeviceUpdater(const DeviceUpdaterOptions& device,
                                                            const ReplayOptions& /*replay*/,
                                                            const TrainerOptions& /*trainer*/,

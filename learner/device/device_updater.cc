@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "kernels/cuda/device.h"
+#include "learner/device/curiosity.h"
 #include "learner/device/graph_updater.h"
 
 namespace vixen::learner {
@@ -39,6 +40,10 @@ DevicePrecision BestDevicePrecision(int gpu) {
   const absl::StatusOr<kernels::CudaDevice> device = kernels::QueryCudaDevice(gpu);
   return device.ok() && device->capability() >= 80 ? DevicePrecision::kTf32
                                                    : DevicePrecision::kFp32;
+}
+
+bool TrainsCuriosity(const kernels::Architecture& architecture) {
+  return architecture.curiosity_hidden <= CuriosityView::kMostHidden;
 }
 
 absl::StatusOr<std::unique_ptr<Updater>> MakeDeviceUpdater(const DeviceUpdaterOptions& device,

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -16,13 +17,26 @@
 
 namespace vixen::learner {
 
+// Training of the curiosity model, by every `period`-th update and on its rows.
+struct CuriosityTraining {
+  uint32_t period = 10;
+  double learning_rate = 1e-3;
+  kernels::Parameters weights;
+};
+
 struct DeviceUpdaterOptions {
   int gpu = 0;
   DevicePrecision precision = DevicePrecision::kTf32;
+  PassAlgorithm algorithm = PassAlgorithm::kBest;  // another one than the best is for comparisons
   uint64_t updates_a_graph = 16;  // most updates of one graph launch; a power of two
   // The mean over all ranks, in place, or an error; none: alone. Then each launch makes one update.
   std::function<absl::Status(std::span<float>)> average;
+  // None: there is no such model, or another trains it. Only alone and where TrainsCuriosity.
+  std::optional<CuriosityTraining> curiosity;
 };
+
+// Whether the GPU can train the curiosity model of such networks beside its updates.
+bool TrainsCuriosity(const kernels::Architecture& architecture);
 
 // GPUs that an updater may take; 0 where this build or machine has none.
 int UpdaterGpus();

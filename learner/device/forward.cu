@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The forward passes: the online network over s and over the bootstrap states, the target network
 // over the bootstrap states, all layers of a block's rows in one kernel.
+#include "learner/device/head.cuh"
 #include "learner/device/pass_table.cuh"
 #include "learner/device/passes.cuh"
+#include "learner/device/tile_table.cuh"
 
 namespace vixen::learner {
 namespace {
-
-constexpr float kSlope = 0.01f;
 
 // Grid: parts · R/kRows blocks; part 0 is s, 1 the bootstrap states, both online, 2 the target.
 template <DevicePrecision kPrecision, int kTiles, int kRows>
@@ -61,8 +61,8 @@ __global__ void __launch_bounds__(kPassThreads)
       const float bias = parameters[layer.bias + output];
       x += bias;
       y += bias;
-      const Type left = Operand<kPrecision>::Round(fmaxf(x, kSlope * x));
-      const Type right = Operand<kPrecision>::Round(fmaxf(y, kSlope * y));
+      const Type left = Operand<kPrecision>::Round(fmaxf(x, kLeakySlope * x));
+      const Type right = Operand<kPrecision>::Round(fmaxf(y, kLeakySlope * y));
       SharedAt<Type>(shared, row_bytes, row, output) = left;
       SharedAt<Type>(shared, row_bytes, row + 1, output) = right;
       if (part == 0) StorePair(to + size_t{output} * rows + first + row, left, right);
@@ -73,24 +73,16 @@ __global__ void __launch_bounds__(kPassThreads)
   const DeviceLayer head = network.layers[DeviceNetwork::kLayers - 1];
   product.Run(shared, row_bytes);
   __syncthreads();
-  auto* const values = reinterpret_cast<float*>(shared);  // [kRows, 49]: V, A_0 …
+  auto* const values = reinterpret_cast<float*>(shared);  // [kRows, kValueStride]: V, A_0 …
   product.ForEach(head.outputs, [&](uint32_t output, uint32_t row, float x, float y) {
     const float bias = parameters[head.bias + output];
-    values[row * 49 + output] = x + bias;
-    values[(row + 1) * 49 + output] = y + bias;
+    values[row * kValueStride + output] = x + bias;
+    values[(row + 1) * kValueStride + output] = y + bias;
   });
   __syncthreads();
-  const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  for (uint32_t row = warp; row < kRows; row += kPassWarps) {
-    const float* value = values + row * 49;
-    const float low = value[1 + lane];
-    const float high = lane + 32 < kernels::kActions ? value[33 + lane] : 0.0f;
-    float mean = low + high;
-    for (int offset = 16; offset > 0; offset /= 2) mean += __shfl_xor_sync(~0u, mean, offset);
-    mean /= static_cast<float>(kernels::kActions);
-    float* q = buffers.q + (size_t{part} * rows + first + row) * DeviceNetwork::kHeadRows;
-    q[lane] = value[0] + low - mean;
-    if (lane + 32 < kernels::kActions) q[lane + 32] = value[0] + high - mean;
+  for (uint32_t row = threadIdx.x / 32; row < kRows; row += kPassWarps) {
+    StoreQ(values + row * kValueStride,
+           buffers.q + (size_t{part} * rows + first + row) * DeviceNetwork::kHeadRows);
   }
 }
 
@@ -104,17 +96,22 @@ struct ForwardKernel {
 }  // namespace
 
 cudaError_t PrepareForward(const DeviceNetwork& network, const PassShape& shape) {
+  if (shape.wgmma) return PrepareForwardTiles(network, shape);
   return AllowShared<ForwardKernel>(network, shape, shape.forward_rows);
 }
 
 cudaError_t PreparePasses(const DeviceNetwork& network, const PassShape& shape) {
-  const cudaError_t error = PrepareForward(network, shape);
-  return error == cudaSuccess ? PrepareBackward(network, shape) : error;
+  for (const auto prepare : {PrepareForward, PrepareBackward, PrepareWeightGradients}) {
+    const cudaError_t error = prepare(network, shape);
+    if (error != cudaSuccess) return error;
+  }
+  return cudaSuccess;
 }
 
 cudaError_t LaunchForward(const DeviceNetwork& network, const PassShape& shape,
                           const UpdateSettings& settings, const UpdateBuffers& buffers,
                           cudaStream_t stream) {
+  if (shape.wgmma) return LaunchForwardTiles(network, shape, settings, buffers, stream);
   const uint32_t parts = settings.double_dqn ? 3 : 2;
   return LaunchPass<ForwardKernel>(network, shape, shape.forward_rows, parts, settings, buffers,
                                    stream);

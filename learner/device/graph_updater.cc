@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -85,8 +86,11 @@ absl::Status GraphUpdater::Start(const ReplayOptions& replay, std::span<const fl
   VIXEN_CUDA_RETURN_IF_ERROR(cudaSetDevice(device_.gpu));
   VIXEN_RETURN_IF_ERROR(kernels::CreateStream(stream_));
   VIXEN_RETURN_IF_ERROR(CheckMemory(replay, features.size()));
-  shape_ = ChoosePassShape(network_, device_.precision, settings_.rows, gpu.multiprocessors,
-                           gpu.shared_bytes_per_block);
+  shape_ = ChoosePassShape(network_, device_.precision, settings_.rows,
+                           {.capability = gpu.capability(),
+                            .multiprocessors = gpu.multiprocessors,
+                            .shared_bytes = gpu.shared_bytes_per_block},
+                           device_.algorithm);
   bytes_ = DeviceReplay::BytesOf(replay.capacity, features.size());
   VIXEN_RETURN_IF_ERROR(replay_.Allocate(replay, features, stream_.get()));
   VIXEN_RETURN_IF_ERROR(memory_.Allocate(network_, shape_, settings_, device_.updates_a_graph));
@@ -100,7 +104,13 @@ absl::Status GraphUpdater::Start(const ReplayOptions& replay, std::span<const fl
   VIXEN_RETURN_IF_ERROR(told_.abs_td.Allocate(settings_.batch));
   VIXEN_RETURN_IF_ERROR(told_.taken_q.Allocate(settings_.batch));
   VIXEN_CUDA_RETURN_IF_ERROR(PreparePasses(network_, shape_));
-  graphs_ = UpdateGraphs(network_, shape_, settings_);
+  if (device_.curiosity.has_value()) {
+    curiosity_ = std::make_unique<DeviceCuriosity>();
+    VIXEN_RETURN_IF_ERROR(
+        curiosity_->Start(trainer_.architecture, *device_.curiosity, stream_.get()));
+  }
+  graphs_ = UpdateGraphs(network_, shape_, settings_,
+                         curiosity_ == nullptr ? CuriosityView() : curiosity_->view());
   VIXEN_RETURN_IF_ERROR(graphs_.Create());
   sampler_ = replay.seed;
   features_ = features;
@@ -129,7 +139,8 @@ absl::Status GraphUpdater::SetControl(double least_share) {
                            .sampler = sampler_,
                            .inserted = replay_.inserted(),
                            .size = replay_.size(),
-                           .least_share = least_share};
+                           .least_share = least_share,
+                           .curiosity_steps = curiosity_ == nullptr ? 0 : curiosity_->steps()};
   VIXEN_CUDA_RETURN_IF_ERROR(cudaMemcpyAsync(memory_.of(0).control, told_.control.data(),
                                              sizeof(UpdateControl), cudaMemcpyHostToDevice,
                                              stream_.get()));
@@ -179,6 +190,24 @@ absl::Status GraphUpdater::LaunchHalves() {
   return graphs_.LaunchSecondHalf(replay_.view(), buffers, stream_.get());
 }
 
+absl::Status GraphUpdater::CountCuriosity(uint64_t asked, UpdatesMade& made) {
+  const uint64_t period = device_.curiosity->period;
+  const uint32_t failed = told_.control.data()->curiosity_failed;
+  for (uint64_t i = 0; i < asked; ++i) {
+    if ((updates_ - asked + i + 1) % period != 0) continue;
+    const double loss = told_.statistics.data()[i].curiosity_loss;
+    if (i + 1 == failed) {
+      return absl::DataLossError(
+          absl::StrFormat("curiosity loss %g at update %d is not finite, or its gradient is not",
+                          WithoutSign(loss), updates_ - asked + failed));
+    }
+    made.curiosity_loss += loss;
+    ++made.curiosity_updates;
+    curiosity_->Trained(1);
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<UpdatesMade> GraphUpdater::Made(uint64_t asked) {
   const uint32_t failed = told_.control.data()->failed;
   const uint64_t whole = failed == 0 ? asked : failed - 1;
@@ -224,6 +253,7 @@ absl::StatusOr<UpdatesMade> GraphUpdater::Made(uint64_t asked) {
   std::copy_n(told_.slot.data(), settings_.batch, sample_.slot.begin());
   std::copy_n(told_.generation.data(), settings_.batch, sample_.generation.begin());
   std::copy_n(told_.weight.data(), settings_.batch, sample_.weight.begin());
+  if (curiosity_ != nullptr) VIXEN_RETURN_IF_ERROR(CountCuriosity(asked, made));
   made.statistics = statistics_;
   made.sample = &sample_;
   made.abs_td = {told_.abs_td.data(), settings_.batch};

@@ -4,10 +4,12 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "base/status_macros.h"
+#include "learner/device/device_curiosity.h"
 #include "learner/device/device_replay.h"
 #include "learner/device/device_updater.h"
 #include "learner/device/trainer_memory.h"
@@ -59,6 +61,7 @@ class GraphUpdater : public Updater {
   void SpoilNextReward() override { spoil_ = true; }
   absl::StatusOr<const Minibatch*> minibatch() override;
   absl::Status GatherLast(CuriosityMinibatch& out) override;
+  Curiosity* curiosity() override { return curiosity_.get(); }
 
   absl::StatusOr<kernels::Parameters> Export(kernels::WeightsKind kind) const override;
   absl::StatusOr<TrainerCut> SaveTrainer() const override;
@@ -82,6 +85,8 @@ class GraphUpdater : public Updater {
   absl::Status AverageOverRanks();
   absl::Status LaunchHalves();
   absl::StatusOr<UpdatesMade> Made(uint64_t asked);
+  // What the curiosity model learned with the updates [updates() − asked, updates()).
+  absl::Status CountCuriosity(uint64_t asked, UpdatesMade& made);
 
   template <typename T>
   absl::Status ToHost(T* to, const T* from, size_t count) const {
@@ -99,6 +104,7 @@ class GraphUpdater : public Updater {
   kernels::Stream stream_;
   DeviceReplay replay_;
   TrainerMemory memory_;
+  std::unique_ptr<DeviceCuriosity> curiosity_;  // null: it is not trained here
   UpdateGraphs graphs_;
   kernels::DeviceBuffer<ReplayRow> last_rows_;  // [B], for GatherLast
   Told told_;

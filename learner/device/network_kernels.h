@@ -18,19 +18,35 @@ struct PassShape {
   int tiles = 1;          // 16-row tiles of outputs a warp: 16 warps cover 256·tiles outputs
   int forward_rows = 32;  // rows of the minibatch a block
   int backward_rows = 32;
-  int splits = 8;  // of the rows in the weights' gradients
-  uint32_t loss_blocks(uint32_t rows) const { return rows / static_cast<uint32_t>(backward_rows); }
+  int splits = 8;  // most parts of the rows in the weights' gradients
+  // By wgmma (sm_90a, TF32): operands and transposed buffers in the order of tile_layout.h.
+  bool wgmma = false;
+  uint32_t split_rows[DeviceNetwork::kLayers] = {};  // then, of a part of a layer's gradients
+  uint32_t loss_blocks(uint32_t rows) const {
+    const auto block = static_cast<uint32_t>(backward_rows);
+    return (rows + block - 1) / block;
+  }
+  // Parts of a layer's gradients.
+  uint32_t splits_of(uint32_t layer, uint32_t rows) const;
+};
+
+struct PassDevice {
+  int capability = 0;  // 90: 9.0
+  int multiprocessors = 0;
+  size_t shared_bytes = 0;  // that a block may have
 };
 
 // Rows that a minibatch of `batch` is padded to.
 uint32_t PaddedRows(uint32_t batch);
-// Chooses for a device with so many multiprocessors and bytes of shared memory a block.
+// Chooses for a device of so many multiprocessors and bytes of shared memory a block; kBest and
+// kWgmma take wgmma where device, precision and network allow it, kBest for minibatches that gain.
 PassShape ChoosePassShape(const DeviceNetwork& network, DevicePrecision precision, uint32_t rows,
-                          int multiprocessors, size_t shared_bytes);
+                          const PassDevice& device, PassAlgorithm algorithm = PassAlgorithm::kBest);
 size_t ElementBytes(DevicePrecision precision);
 
 // Once before the first launch: opts in to shared memory.
 cudaError_t PreparePasses(const DeviceNetwork& network, const PassShape& shape);
+cudaError_t PrepareWeightGradients(const DeviceNetwork& network, const PassShape& shape);
 
 // q of s and s_m, the inputs of the layers for s.
 cudaError_t LaunchForward(const DeviceNetwork& network, const PassShape& shape,

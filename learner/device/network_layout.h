@@ -15,6 +15,9 @@ namespace vixen::learner {
 // Arithmetic of the matrix products; sums are float32 in each.
 enum class DevicePrecision : uint8_t { kFp32, kTf32, kBf16 };
 
+// Matrix instructions of the passes: mma.sync runs on every card, wgmma on sm_90a.
+enum class PassAlgorithm : uint8_t { kBest, kMma, kWgmma };
+
 struct DeviceLayer {
   uint32_t inputs = 0, outputs = 0;  // padded to 16
   uint32_t weight = 0, bias = 0;     // offsets in the flat parameter vector: [outputs, inputs]

@@ -105,15 +105,28 @@ __device__ __forceinline__ void Decide(const UpdateSettings& settings, const Upd
   *buffers.done_blocks = 0;
 }
 
-// Four parameters a thread.
+struct Splits {
+  uint32_t of[DeviceNetwork::kLayers];
+};
+
+__device__ __forceinline__ uint32_t SplitsOf(const DeviceNetwork& network, const Splits& splits,
+                                             uint32_t index) {
+  uint32_t layer = 0;
+  while (layer + 1 < DeviceNetwork::kLayers && index >= network.layers[layer + 1].weight) ++layer;
+  return splits.of[layer];
+}
+
+// Four parameters a thread, of one layer.
 __global__ void __launch_bounds__(kThreads)
-    Reduce(DeviceNetwork network, UpdateSettings settings, UpdateBuffers buffers, uint32_t splits,
+    Reduce(DeviceNetwork network, UpdateSettings settings, UpdateBuffers buffers, Splits splits,
            uint32_t loss_blocks, uint32_t index) {
   const uint32_t first = (blockIdx.x * kThreads + threadIdx.x) * 4;
   double squares = 0.0;
   if (first < network.parameters) {
     float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-    for (uint32_t s = 0; s < splits; ++s) {
+    const uint32_t parts = SplitsOf(network, splits, first);
+#pragma unroll 8
+    for (uint32_t s = 0; s < parts; ++s) {
       const float4 part = __ldcg(reinterpret_cast<const float4*>(
           buffers.partial + size_t{s} * network.parameters + first));
       sum.x += part.x;
@@ -224,8 +237,11 @@ uint32_t ReduceBlocks(const DeviceNetwork& network) { return Blocks(network.para
 cudaError_t LaunchReduce(const DeviceNetwork& network, const PassShape& shape,
                          const UpdateSettings& settings, const UpdateBuffers& buffers,
                          uint32_t index, cudaStream_t stream) {
-  Reduce<<<ReduceBlocks(network), kThreads, 0, stream>>>(network, settings, buffers,
-                                                         static_cast<uint32_t>(shape.splits),
+  Splits splits;
+  for (uint32_t l = 0; l < DeviceNetwork::kLayers; ++l) {
+    splits.of[l] = shape.splits_of(l, settings.rows);
+  }
+  Reduce<<<ReduceBlocks(network), kThreads, 0, stream>>>(network, settings, buffers, splits,
                                                          shape.loss_blocks(settings.rows), index);
   return cudaGetLastError();
 }

@@ -10,6 +10,52 @@ uint32_t RowBytes(const DeviceNetwork& network, size_t element) {
   return std::max<uint32_t>(208, network.widest * static_cast<uint32_t>(element) + 16);
 }
 
+// Of a wgmma pass with 192 rows, the largest.
+constexpr size_t kTileShared = (192 + 32 + 1) * 1024;
+// Minibatches from which wgmma is faster.
+constexpr uint32_t kTileRows = 4096;
+
+// Rows a block of a pass over `first` rows of one network and `second` of another: the fewer time
+// units win, of which a block takes as many as it has rows, and no fewer than its weights take to
+// come.
+int ChooseTileRows(uint32_t first, uint32_t second, uint32_t multiprocessors) {
+  constexpr uint32_t kWeights = 110;
+  uint32_t best = 0, least = 0;
+  for (const uint32_t block : {64u, 128u, 192u}) {
+    const uint32_t blocks = (first + block - 1) / block + (second + block - 1) / block;
+    const uint32_t time =
+        (blocks + multiprocessors - 1) / multiprocessors * std::max(block, kWeights);
+    if (best == 0 || time < least) {
+      best = block;
+      least = time;
+    }
+  }
+  return static_cast<int>(best);
+}
+
+// Parts of the rows for the weights' gradients: blocks that read about as much each, at most one a
+// multiprocessor.
+void ChooseSplits(const DeviceNetwork& network, uint32_t rows, uint32_t multiprocessors,
+                  PassShape& shape) {
+  constexpr uint32_t kOutputs = 128, kRowBlock = 32;
+  const auto features = [](uint32_t width) { return (width + 63) / 64 * 64; };
+  const uint32_t blocks = rows / kRowBlock;
+  for (uint32_t most = 1;; ++most) {
+    uint32_t count = 0, splits = 0;
+    for (uint32_t l = 0; l < DeviceNetwork::kLayers; ++l) {
+      const DeviceLayer& layer = network.layers[l];
+      const uint32_t read = std::min(kOutputs, features(layer.outputs)) + features(layer.inputs);
+      const uint32_t part = std::max(1u, most * (kOutputs + 256) / read);
+      const uint32_t parts = (blocks + part - 1) / part;
+      shape.split_rows[l] = part * kRowBlock;
+      splits = std::max(splits, parts);
+      count += parts * ((layer.outputs + kOutputs - 1) / kOutputs);
+    }
+    shape.splits = static_cast<int>(splits);
+    if (count <= multiprocessors || most >= blocks) return;
+  }
+}
+
 }  // namespace
 
 size_t ElementBytes(DevicePrecision precision) {
@@ -19,20 +65,36 @@ size_t ElementBytes(DevicePrecision precision) {
 // Whole chunks of the weights' gradients and whole blocks of every pass.
 uint32_t PaddedRows(uint32_t batch) { return (batch + 63) / 64 * 64; }
 
+uint32_t PassShape::splits_of(uint32_t layer, uint32_t rows) const {
+  const auto most = static_cast<uint32_t>(splits);
+  return wgmma ? std::min(most, (rows + split_rows[layer] - 1) / split_rows[layer]) : most;
+}
+
 PassShape ChoosePassShape(const DeviceNetwork& network, DevicePrecision precision, uint32_t rows,
-                          int multiprocessors, size_t shared_bytes) {
+                          const PassDevice& device, PassAlgorithm algorithm) {
   PassShape shape;
   shape.precision = precision;
   uint32_t widest = network.widest;
   for (const DeviceLayer& layer : network.layers) widest = std::max(widest, layer.outputs);
   shape.tiles = widest <= 256 ? 1 : 4;
+  shape.wgmma = device.capability == 90 && precision == DevicePrecision::kTf32 && widest <= 256 &&
+                device.shared_bytes >= kTileShared &&
+                (algorithm == PassAlgorithm::kWgmma ||
+                 (algorithm == PassAlgorithm::kBest && rows >= kTileRows));
+  const auto multiprocessors = static_cast<uint32_t>(device.multiprocessors);
+  if (shape.wgmma) {
+    shape.forward_rows = ChooseTileRows(2 * rows, rows, multiprocessors);
+    shape.backward_rows = ChooseTileRows(rows, 0, multiprocessors);
+    ChooseSplits(network, rows, multiprocessors, shape);
+    return shape;
+  }
 
   // More rows a block read the weights less often; fewer keep every multiprocessor busy.
   const auto fits = [&](uint32_t block) {
-    return size_t{block} * RowBytes(network, ElementBytes(precision)) + 2048 <= shared_bytes;
+    return size_t{block} * RowBytes(network, ElementBytes(precision)) + 2048 <= device.shared_bytes;
   };
   const auto blocks = [&](uint32_t parts, uint32_t block) { return parts * rows / block; };
-  const auto busy = static_cast<uint32_t>(multiprocessors) / 2;
+  const uint32_t busy = multiprocessors / 2;
   const auto choose = [&](uint32_t parts) {
     if (shape.tiles == 4 || precision == DevicePrecision::kFp32) return 16;
     if (fits(64) && blocks(parts, 64) >= 2 * busy) return 64;

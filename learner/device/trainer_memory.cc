@@ -51,6 +51,9 @@ absl::Status TrainerMemory::Allocate(const DeviceNetwork& network, const PassSha
   for (void** image : {&all.online_image, &all.online_transposed, &all.target_image}) {
     VIXEN_RETURN_IF_ERROR(TakeBytes(*image, network.image_elements * element));
   }
+  for (uint32_t*& negative : all.negative) {
+    if (shape.wgmma) VIXEN_RETURN_IF_ERROR(Take(negative, rows / 64 * 512));
+  }
   VIXEN_RETURN_IF_ERROR(Take(all.loss_part, shape.loss_blocks(settings.rows)));
   VIXEN_RETURN_IF_ERROR(Take(all.norm_part, ReduceBlocks(network)));
   VIXEN_RETURN_IF_ERROR(Take(all.done_blocks, 1));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the kernels of one update read and write: pointers into device memory, passed by value.
 // "Transposed" buffers are [features, rows], rows contiguous, so that the weights' gradients are
-// products of two operands with contiguous k. B rows a minibatch, R of them with padding.
+// products of two operands with contiguous k; for the wgmma passes in blocks of 32 rows
+// (tile::TransposedByte). B rows a minibatch, R of them with padding.
 #pragma once
 
 #include <cstdint>
@@ -18,15 +19,17 @@ struct UpdateControl {
   uint64_t inserted = 0;   // rows ever
   uint64_t size = 0;       // rows in the ring
   double least_share = 0;  // of all ranks; 0: this replay's own
+  uint64_t curiosity_steps = 0;  // Adam's of the curiosity model, before this launch
   // Written by the device: 1 + index in the launch of the update that was not finite; 0: none.
   uint32_t failed = 0;
-  uint32_t unused = 0;
+  uint32_t curiosity_failed = 0;  // the same of the curiosity model
 };
 
 // Of one update, from the device.
 struct DeviceStatistics {
   double loss = 0, mean_abs_td = 0, mean_q = 0, max_q = 0, gradient_norm = 0, clipped_rows = 0;
   double weight_sum = 0, weight_squares = 0;  // importance weights
+  double curiosity_loss = 0;                  // where the curiosity model was trained with it
 };
 
 // Sums over a block's rows, in the order of the rows.
@@ -70,6 +73,9 @@ struct UpdateBuffers {
   // Activations: the input of each layer, transposed, and ∂loss/∂(its sums), transposed.
   void* input[DeviceNetwork::kLayers] = {};        // [inputs padded to 64, R]
   void* gradient_of[DeviceNetwork::kLayers] = {};  // [outputs padded to 64, R]
+  // Of the wgmma passes: which of the hidden outputs are not positive, [R / 64, 512], bits in the
+  // order in which a thread holds them.
+  uint32_t* negative[DeviceNetwork::kLayers - 1] = {};
 
   // Parameters.
   float* online = nullptr;  // [parameters]

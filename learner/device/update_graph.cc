@@ -9,8 +9,10 @@ namespace vixen::learner {
 absl::Status UpdateGraphs::Create() {
   VIXEN_RETURN_IF_ERROR(kernels::CreateStream(capture_));
   VIXEN_RETURN_IF_ERROR(kernels::CreateStream(beside_));
-  VIXEN_RETURN_IF_ERROR(kernels::CreateEvent(lossed_));
-  return kernels::CreateEvent(sampled_);
+  for (kernels::Event* event : {&lossed_, &sampled_, &reduced_, &trained_}) {
+    VIXEN_RETURN_IF_ERROR(kernels::CreateEvent(*event));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status UpdateGraphs::Enqueue(uint64_t updates, const ReplayView& replay,
@@ -32,9 +34,19 @@ absl::Status UpdateGraphs::Enqueue(uint64_t updates, const ReplayView& replay,
     VIXEN_CUDA_RETURN_IF_ERROR(cudaEventRecord(sampled_.get(), beside_.get()));
     VIXEN_CUDA_RETURN_IF_ERROR(LaunchWeightGradients(network_, shape_, settings_, buffers, stream));
     VIXEN_CUDA_RETURN_IF_ERROR(LaunchReduce(network_, shape_, settings_, buffers, index, stream));
+    if (curiosity_.period > 0) {
+      // After it is known whether the update failed.
+      VIXEN_CUDA_RETURN_IF_ERROR(cudaEventRecord(reduced_.get(), stream));
+      VIXEN_CUDA_RETURN_IF_ERROR(cudaStreamWaitEvent(beside_.get(), reduced_.get()));
+      VIXEN_CUDA_RETURN_IF_ERROR(
+          LaunchCuriosity(replay, network_, settings_, curiosity_, buffers, index, beside_.get()));
+    }
     VIXEN_CUDA_RETURN_IF_ERROR(LaunchStep(network_, shape_, settings_, buffers, index, stream));
     VIXEN_CUDA_RETURN_IF_ERROR(cudaStreamWaitEvent(stream, sampled_.get()));
   }
+  if (curiosity_.period == 0) return absl::OkStatus();
+  VIXEN_CUDA_RETURN_IF_ERROR(cudaEventRecord(trained_.get(), beside_.get()));
+  VIXEN_CUDA_RETURN_IF_ERROR(cudaStreamWaitEvent(stream, trained_.get()));
   return absl::OkStatus();
 }
 
@@ -42,7 +54,7 @@ absl::Status UpdateGraphs::Capture(uint64_t updates, const ReplayView& replay,
                                    const TrainerMemory& memory, kernels::GraphExec& graph) const {
   VIXEN_CUDA_RETURN_IF_ERROR(
       cudaStreamBeginCapture(capture_.get(), cudaStreamCaptureModeThreadLocal));
-  const absl::Status enqueued = Enqueue(updates, replay, memory, capture_.get());
+  absl::Status enqueued = Enqueue(updates, replay, memory, capture_.get());
   cudaGraph_t captured = nullptr;
   const cudaError_t ended = cudaStreamEndCapture(capture_.get(), &captured);
   if (!enqueued.ok()) {
@@ -85,6 +97,9 @@ absl::Status UpdateGraphs::LaunchSecondHalf(const ReplayView& replay, const Upda
   VIXEN_CUDA_RETURN_IF_ERROR(LaunchReduce(network_, one_part, settings_, buffers, 0, stream));
   VIXEN_CUDA_RETURN_IF_ERROR(LaunchStep(network_, shape_, settings_, buffers, 0, stream));
   VIXEN_CUDA_RETURN_IF_ERROR(LaunchPriorities(replay, settings_, buffers, stream));
+  if (curiosity_.period == 0) return absl::OkStatus();
+  VIXEN_CUDA_RETURN_IF_ERROR(
+      LaunchCuriosity(replay, network_, settings_, curiosity_, buffers, 0, stream));
   return absl::OkStatus();
 }
 

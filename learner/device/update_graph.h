@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "kernels/cuda/stream.h"
+#include "learner/device/curiosity.h"
 #include "learner/device/network_kernels.h"
 #include "learner/device/sum_tree.h"
 #include "learner/device/trainer_memory.h"
@@ -15,12 +16,15 @@
 namespace vixen::learner {
 
 // The kernels of consecutive updates as CUDA graphs, made on first use and kept: by number of
-// updates. Priorities and the next draw run beside the weights' gradients and the step.
+// updates. Priorities, the next draw and the curiosity model run beside the weights' gradients and
+// the step.
 class UpdateGraphs {
  public:
   UpdateGraphs() = default;
-  UpdateGraphs(const DeviceNetwork& network, const PassShape& shape, const UpdateSettings& settings)
-      : network_(network), shape_(shape), settings_(settings) {}
+  // `curiosity`: period 0 where no model is trained.
+  UpdateGraphs(const DeviceNetwork& network, const PassShape& shape, const UpdateSettings& settings,
+               const CuriosityView& curiosity)
+      : network_(network), shape_(shape), settings_(settings), curiosity_(curiosity) {}
 
   absl::Status Create();
 
@@ -44,8 +48,9 @@ class UpdateGraphs {
   DeviceNetwork network_;
   PassShape shape_;
   UpdateSettings settings_;
+  CuriosityView curiosity_;
   kernels::Stream capture_, beside_;
-  kernels::Event lossed_, sampled_;
+  kernels::Event lossed_, sampled_, reduced_, trained_;
   std::map<uint64_t, kernels::GraphExec> graphs_;
 };
 

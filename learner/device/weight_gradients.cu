@@ -5,6 +5,7 @@
 
 #include "learner/device/network_kernels.h"
 #include "learner/device/operand.cuh"
+#include "learner/device/tile_table.cuh"
 
 namespace vixen::learner {
 namespace {
@@ -129,9 +130,14 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
+cudaError_t PrepareWeightGradients(const DeviceNetwork& network, const PassShape& shape) {
+  return shape.wgmma ? PrepareWeightGradientTiles(network, shape) : cudaSuccess;
+}
+
 cudaError_t LaunchWeightGradients(const DeviceNetwork& network, const PassShape& shape,
                                   const UpdateSettings& settings, const UpdateBuffers& buffers,
                                   cudaStream_t stream) {
+  if (shape.wgmma) return LaunchWeightGradientTiles(network, shape, settings, buffers, stream);
   const auto element = static_cast<uint32_t>(ElementBytes(shape.precision));
   const uint32_t chunk = kChunkBytes / element;
   const auto splits = static_cast<uint32_t>(shape.splits);

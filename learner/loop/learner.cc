@@ -64,13 +64,22 @@ DevicePrecision PrecisionOf(v1::TrainerSettings::Precision precision, int gpu) {
   return BestDevicePrecision(gpu);
 }
 
-DeviceUpdaterOptions DeviceOptionsOf(const Plan& plan, const Devices& devices, Ranks* ranks) {
+DeviceUpdaterOptions DeviceOptionsOf(const Plan& plan, const Devices& devices, Ranks* ranks,
+                                     const kernels::Parameters& curiosity) {
   const v1::TrainerSettings& t = plan.config.trainer();
   DeviceUpdaterOptions options;
   options.gpu = *devices.gpu;
   options.precision = PrecisionOf(t.train_precision(), *devices.gpu);
   options.updates_a_graph = std::bit_floor(t.updates_a_graph());
-  if (ranks == nullptr) return options;
+  if (ranks == nullptr) {
+    if (plan.curious() && TrainsCuriosity(plan.architecture)) {
+      const v1::CuriositySettings& c = plan.config.curiosity();
+      options.curiosity = {.period = static_cast<uint32_t>(c.curiosity_every()),
+                           .learning_rate = c.curiosity_learning_rate(),
+                           .weights = curiosity};
+    }
+    return options;
+  }
   options.average = [ranks](std::span<float> values) {
     VIXEN_RETURN_IF_ERROR(ranks->Sum(values));
     const auto share = static_cast<float>(1.0 / static_cast<double>(ranks->size()));
@@ -189,8 +198,8 @@ absl::Status Learner::BuildTrainers(const Devices& devices,
   const TrainerOptions options = OptionsOf(plan_, devices, ranks_);
   if (devices.gpu.has_value()) {
     VIXEN_ASSIGN_OR_RETURN(
-        updater_, MakeDeviceUpdater(DeviceOptionsOf(plan_, devices, ranks_), plan_.replay(),
-                                    options, dataset_->features(), online, target));
+        updater_, MakeDeviceUpdater(DeviceOptionsOf(plan_, devices, ranks_, curiosity),
+                                    plan_.replay(), options, dataset_->features(), online, target));
   } else {
     VIXEN_ASSIGN_OR_RETURN(
         updater_, MakeHostUpdater(plan_.replay(), options, dataset_->features(), online, target));
@@ -203,8 +212,9 @@ absl::Status Learner::BuildTrainers(const Devices& devices,
   }
   rows_.emplace(updater_->row_memory());
   rows_->reserve(plan_.launch_rows + plan_.limiter().open_rows);
-  if (plan_.curious()) {
-    VIXEN_ASSIGN_OR_RETURN(curiosity_,
+  curiosity_ = updater_->curiosity();
+  if (plan_.curious() && curiosity_ == nullptr) {
+    VIXEN_ASSIGN_OR_RETURN(curiosity_trainer_,
                            CuriosityTrainer::Create(
                                {.architecture = plan_.architecture,
                                 .batch_size = plan_.config.trainer().batch_size(),
@@ -212,6 +222,7 @@ absl::Status Learner::BuildTrainers(const Devices& devices,
                                 .device = devices.torch,
                                 .ranks = ranks_},
                                curiosity));
+    curiosity_ = curiosity_trainer_.get();
   }
   return absl::OkStatus();
 }
@@ -318,7 +329,7 @@ uint64_t Learner::UpdatesUntilNext() const {
   if (checkpoints_ != nullptr) {
     every(plan_.config.checkpoint().checkpoint_updates(), updates_at_checkpoint_);
   }
-  if (curiosity_ != nullptr) {
+  if (curiosity_trainer_ != nullptr) {
     const uint64_t period = plan_.config.curiosity().curiosity_every();
     every(period, updates_ / period * period);
   }
@@ -359,7 +370,9 @@ absl::Status Learner::UpdateSome() {
   if (made->priorities.stale > 0) {
     metrics_.stale_priority_updates.Increment(static_cast<double>(made->priorities.stale));
   }
-  if (curiosity_ != nullptr && updates_ % plan_.config.curiosity().curiosity_every() == 0) {
+  window_.curiosity_loss += made->curiosity_loss;
+  window_.curiosity_updates += made->curiosity_updates;
+  if (curiosity_trainer_ != nullptr && updates_ % plan_.config.curiosity().curiosity_every() == 0) {
     const Spending spending(metrics_, Activity::kUpdating);
     return UpdateCuriosity();
   }
@@ -380,8 +393,8 @@ absl::Status Learner::Trace(const UpdatesMade& made) {
 
 absl::Status Learner::UpdateCuriosity() {
   // The rows of the update just made: a second draw would shift the sequence of samples.
-  VIXEN_RETURN_IF_ERROR(updater_->GatherLast(curiosity_->minibatch()));
-  VIXEN_ASSIGN_OR_RETURN(const double loss, curiosity_->Update());
+  VIXEN_RETURN_IF_ERROR(updater_->GatherLast(curiosity_trainer_->minibatch()));
+  VIXEN_ASSIGN_OR_RETURN(const double loss, curiosity_trainer_->Update());
   window_.curiosity_loss += loss;
   ++window_.curiosity_updates;
   return absl::OkStatus();

@@ -157,7 +157,9 @@ class Learner {
   EventQueue events_{16};
   RateLimiter limiter_;
   std::unique_ptr<Updater> updater_;
-  std::unique_ptr<CuriosityTrainer> curiosity_;  // null when curiosity_max is 0
+  // Null when curiosity_max is 0, or when the updater trains the model.
+  std::unique_ptr<CuriosityTrainer> curiosity_trainer_;
+  Curiosity* curiosity_ = nullptr;  // the model, of either; null when curiosity_max is 0
   std::unique_ptr<Actors> actors_;
   std::vector<RunInput> inputs_;  // by actor, or one for recorded batches
   std::optional<StoredBatches> stored_;

@@ -51,7 +51,9 @@ absl::Status Learner::SaveCut(LearnerCut& cut) const {
   head.set_limiter_inserts(limiter_.inserts());
   head.set_limiter_samples(limiter_.samples());
   VIXEN_ASSIGN_OR_RETURN(cut.trainer, updater_->SaveTrainer());
-  if (curiosity_ != nullptr) cut.curiosity = curiosity_->Save();
+  if (curiosity_ != nullptr) {
+    VIXEN_ASSIGN_OR_RETURN(cut.curiosity, curiosity_->Save());
+  }
   VIXEN_RETURN_IF_ERROR(updater_->SaveReplay(cut.replay));
   v1::CheckpointReplay& replay = *head.mutable_replay();
   replay.set_capacity(updater_->capacity());

@@ -105,7 +105,7 @@ absl::Status Learner::CopyModelFromLeader() {
   VIXEN_RETURN_IF_ERROR(updater_->RestoreTrainer(cut));
   updates_ = counts[0];
   if (curiosity_ == nullptr) return absl::OkStatus();
-  CuriosityCut curiosity = curiosity_->Save();
+  VIXEN_ASSIGN_OR_RETURN(CuriosityCut curiosity, curiosity_->Save());
   steps[0] = curiosity.optimizer.steps;
   for (std::vector<float>* part : {&curiosity.weights.values, &curiosity.optimizer.first.values,
                                    &curiosity.optimizer.second.values, &steps}) {

@@ -145,7 +145,9 @@ absl::Status Learner::Save() {
   PolicyFile file;
   VIXEN_ASSIGN_OR_RETURN(file.weights.online, updater_->Export(WeightsKind::kOnline));
   VIXEN_ASSIGN_OR_RETURN(file.weights.target, updater_->Export(WeightsKind::kTarget));
-  if (curiosity_ != nullptr) file.weights.curiosity = curiosity_->Export();
+  if (curiosity_ != nullptr) {
+    VIXEN_ASSIGN_OR_RETURN(file.weights.curiosity, curiosity_->Export());
+  }
   file.weights.online_version = version_[0];
   file.weights.target_version = version_[1];
   file.weights.curiosity_version = version_[2];

@@ -23,7 +23,7 @@ void Learner::RaiseVersions(const v1::PolicyInfo& live) {
 absl::StatusOr<std::shared_ptr<const WeightsPart>> Learner::NextPart(WeightsKind kind) {
   auto part = std::make_shared<WeightsPart>();
   if (kind == WeightsKind::kCuriosity) {
-    part->parameters = curiosity_->Export();
+    VIXEN_ASSIGN_OR_RETURN(part->parameters, curiosity_->Export());
   } else {
     VIXEN_ASSIGN_OR_RETURN(part->parameters, updater_->Export(kind));
   }

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "kernels/nn/network.h"
+#include "learner/curiosity/curiosity.h"
 #include "learner/replay/replay.h"
 #include "learner/trainer/minibatch.h"
 #include "learner/trainer/td_loss.h"
@@ -21,7 +22,9 @@ struct UpdatesMade {
   std::span<const UpdateStatistics> statistics;  // of each
   double effective_samples = 0;                  // Σ over them of (Σw)²/(B·Σw²)
   PriorityUpdates priorities;                    // of all
-  double sampling_seconds = 0;                   // drawing and gathering; 0 where a graph does it
+  double curiosity_loss = 0;                     // Σ over those the curiosity model learned from
+  uint64_t curiosity_updates = 0;
+  double sampling_seconds = 0;  // drawing and gathering; 0 where a graph does it
   // Of the last one.
   const Sample* sample = nullptr;
   std::span<const float> abs_td;   // [B]
@@ -62,6 +65,8 @@ class Updater {
   virtual void SpoilNextReward() = 0;
   // Of the last update, on the host.
   virtual absl::StatusOr<const Minibatch*> minibatch() = 0;
+  // The curiosity model that is trained with the updates; null: another trains it, from GatherLast.
+  virtual Curiosity* curiosity() { return nullptr; }
   // The rows of the last update.
   virtual absl::Status GatherLast(CuriosityMinibatch& out) = 0;
 

@@ -10,6 +10,7 @@
 #include "learner/device/network_kernels.h"
 #include "learner/device/network_layout.h"
 #include "learner/device/sum_tree.h"
+#include "learner/device/tile_layout.h"
 
 namespace vixen::learner {
 namespace {
@@ -79,7 +80,10 @@ TEST(PassShape, BlocksCoverTheMinibatchAndFit) {
         const uint32_t rows = PaddedRows(batch);
         ASSERT_GE(rows, batch);
         // What sm_86 and sm_89 allow a block.
-        const PassShape shape = ChoosePassShape(network, precision, rows, 58, 101'376);
+        const PassShape shape =
+            ChoosePassShape(network, precision, rows,
+                            {.capability = 86, .multiprocessors = 58, .shared_bytes = 101'376});
+        EXPECT_FALSE(shape.wgmma);
         EXPECT_EQ(rows % static_cast<uint32_t>(shape.forward_rows), 0u);
         EXPECT_EQ(rows % static_cast<uint32_t>(shape.backward_rows), 0u);
         EXPECT_GE(256 * static_cast<uint32_t>(shape.tiles), network.widest);
@@ -89,6 +93,73 @@ TEST(PassShape, BlocksCoverTheMinibatchAndFit) {
       }
     }
   }
+}
+
+constexpr PassDevice kHopper = {.capability = 90, .multiprocessors = 132, .shared_bytes = 232'448};
+
+TEST(PassShape, AHopperCardTakesItsLargeMinibatchesByWgmma) {
+  const DeviceNetwork network = DeviceNetworkOf({});
+  const auto shape_of = [&](const DeviceNetwork& net, DevicePrecision precision, uint32_t batch,
+                            PassAlgorithm algorithm) {
+    return ChoosePassShape(net, precision, PaddedRows(batch), kHopper, algorithm);
+  };
+  const DevicePrecision tf32 = DevicePrecision::kTf32;
+  EXPECT_TRUE(shape_of(network, tf32, 8192, PassAlgorithm::kBest).wgmma);
+  EXPECT_FALSE(shape_of(network, tf32, 8192, PassAlgorithm::kMma).wgmma);
+  EXPECT_FALSE(shape_of(network, tf32, 128, PassAlgorithm::kBest).wgmma);
+  EXPECT_TRUE(shape_of(network, tf32, 128, PassAlgorithm::kWgmma).wgmma);
+  EXPECT_FALSE(shape_of(network, DevicePrecision::kBf16, 8192, PassAlgorithm::kWgmma).wgmma);
+  const DeviceNetwork wide = DeviceNetworkOf({.hidden1 = 512});
+  EXPECT_FALSE(shape_of(wide, tf32, 8192, PassAlgorithm::kWgmma).wgmma);
+}
+
+TEST(PassShape, OneWaveOfBlocksTakesAMinibatchOf8192) {
+  const DeviceNetwork network = DeviceNetworkOf({});
+  const PassShape shape = ChoosePassShape(network, DevicePrecision::kTf32, 8192, kHopper);
+  EXPECT_EQ(shape.forward_rows, 192);  // 86 + 43 blocks
+  EXPECT_EQ(shape.backward_rows, 64);  // 128 blocks
+}
+
+TEST(PassShape, EveryRowIsInOnePartOfTheWeightGradients) {
+  for (const uint32_t width : {16u, 64u, 128u, 256u}) {
+    const DeviceNetwork network = DeviceNetworkOf({.hidden1 = width,
+                                                   .hidden2 = width,
+                                                   .value_hidden = width / 2,
+                                                   .advantage_hidden = width / 2});
+    for (const uint32_t batch : {1u, 64u, 100u, 1024u, 5000u, 8192u, 65'536u}) {
+      const uint32_t rows = PaddedRows(batch);
+      const PassShape shape =
+          ChoosePassShape(network, DevicePrecision::kTf32, rows, kHopper, PassAlgorithm::kWgmma);
+      uint32_t blocks = 0;
+      for (uint32_t l = 0; l < DeviceNetwork::kLayers; ++l) {
+        const uint32_t parts = shape.splits_of(l, rows), part = shape.split_rows[l];
+        EXPECT_EQ(part % 32, 0u);
+        EXPECT_LT((parts - 1) * part, rows);
+        EXPECT_GE(parts * part, rows);
+        EXPECT_LE(parts, static_cast<uint32_t>(shape.splits));
+        blocks += parts * ((network.layers[l].outputs + 127) / 128);
+      }
+      EXPECT_LE(blocks, 132u) << width << ", " << batch;
+    }
+  }
+}
+
+TEST(TileLayout, EveryElementHasAPlaceOfItsOwn) {
+  std::set<uint32_t> inputs, transposed;
+  for (uint32_t row = 0; row < 192; ++row) {
+    for (uint32_t column = 0; column < 64; ++column) {
+      inputs.insert(tile::InputByte(192, row, column));
+    }
+  }
+  EXPECT_EQ(inputs.size(), 192u * 64);
+  EXPECT_EQ(*inputs.rbegin(), (192u * 64 - 1) * 4);
+  for (uint32_t feature = 0; feature < 64; ++feature) {
+    for (uint32_t row = 0; row < 96; ++row) {
+      transposed.insert(tile::TransposedByte(64, feature, row));
+    }
+  }
+  EXPECT_EQ(transposed.size(), 64u * 96);
+  EXPECT_EQ(*transposed.rbegin(), (64u * 96 - 1) * 4);
 }
 
 TEST(DeviceUpdater, SaysWhatIsMissing) {

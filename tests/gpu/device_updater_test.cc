@@ -15,6 +15,8 @@
 #include <span>
 #include <vector>
 
+#include "kernels/cuda/device.h"
+#include "learner/curiosity/curiosity_trainer.h"
 #include "learner/trainer/host_updater.h"
 #include "learner/trainer/initial_weights.h"
 
@@ -142,7 +144,8 @@ void ExpectSameUpdates(const Case& c, Updater& host, Updater& device, int update
     for (size_t k = 0; k < c.trainer.batch_size; ++k) {
       same += ours->sample->slot[k] == theirs->sample->slot[k] ? 1 : 0;
     }
-    EXPECT_GE(same, c.trainer.batch_size - 2) << "rows drawn alike, update " << i;
+    EXPECT_GE(same, c.trainer.batch_size - 2 - c.trainer.batch_size / 1000)
+        << "rows drawn alike, update " << i;
     EXPECT_EQ(ours->priorities.stale, 0u);
   }
   const WeightsKind online = WeightsKind::kOnline, target = WeightsKind::kTarget;
@@ -183,6 +186,64 @@ TEST_F(DeviceUpdaterTest, UpdatesWithinTheRoundingOfTf32AndBf16) {
   }
 }
 
+// The case by wgmma, whatever the size of its minibatch.
+Case ByWgmma(Case c) {
+  c.device.precision = DevicePrecision::kTf32;
+  c.device.algorithm = PassAlgorithm::kWgmma;
+  return c;
+}
+
+TEST_F(DeviceUpdaterTest, UpdatesByWgmmaWithinTheRoundingOfTf32) {
+  if (kernels::QueryCudaDevice(0)->capability() != 90) GTEST_SKIP() << "sm_90a alone has wgmma";
+  std::vector<Case> cases(7, ByWgmma(DefaultCase()));
+  cases[0].trainer.batch_size = 8192;    // 192 rows a block forward, 64 backward
+  cases[1].trainer.batch_size = 5000;    // a last block that is not full
+  cases[2].trainer.batch_size = 16'384;  // 128 rows a block backward
+  cases[3].trainer.batch_size = 100;
+  cases[4].trainer.double_dqn = false;
+  cases[5] = ByWgmma(SmallCase());
+  cases[6] = ByWgmma(SmallCase());
+  cases[6].trainer.architecture.hidden1 = 208;
+  cases[6].trainer.architecture.hidden2 = 144;
+  cases[6].trainer.architecture.value_hidden = 48;
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.trainer.batch_size);
+    const std::vector<float> features = Features(c.trainer);
+    auto host = Host(c, features), device = Device(c, features);
+    const std::vector<ReplayRow> rows = Rows(c.trainer, 19'000, 1);
+    ASSERT_TRUE(host->Insert(rows).ok());
+    ASSERT_TRUE(device->Insert(rows).ok());
+    ExpectSameUpdates(c, *host, *device, 1, 0.01, 0.2);
+  }
+}
+
+TEST_F(DeviceUpdaterTest, WgmmaAndMmaRoundAlike) {
+  if (kernels::QueryCudaDevice(0)->capability() != 90) GTEST_SKIP() << "sm_90a alone has wgmma";
+  for (const uint32_t batch : {1024u, 3000u}) {
+    Case c = DefaultCase();
+    c.trainer.batch_size = batch;
+    c.trainer.max_gradient_norm = 0;
+    const std::vector<float> features = Features(c.trainer);
+    const std::vector<ReplayRow> rows = Rows(c.trainer, 15'000, 1);
+    std::vector<std::unique_ptr<Updater>> updaters;
+    std::vector<UpdateStatistics> made;
+    for (const PassAlgorithm algorithm : {PassAlgorithm::kMma, PassAlgorithm::kWgmma}) {
+      c.device.precision = DevicePrecision::kTf32;
+      c.device.algorithm = algorithm;
+      updaters.push_back(Device(c, features));
+      ASSERT_TRUE(updaters.back()->Insert(rows).ok());
+      auto update = updaters.back()->Update(1, 0);
+      ASSERT_TRUE(update.ok()) << update.status();
+      made.push_back(update->statistics[0]);
+    }
+    // The same operands: only the order of the sums differs, and what it rounds otherwise.
+    EXPECT_NEAR(made[0].loss, made[1].loss, 1e-4 * made[0].loss);
+    EXPECT_NEAR(made[0].mean_q, made[1].mean_q, 1e-5);
+    EXPECT_NEAR(made[0].max_q, made[1].max_q, 1e-3);
+    EXPECT_NEAR(made[0].gradient_norm, made[1].gradient_norm, 1e-3 * made[0].gradient_norm);
+  }
+}
+
 TEST_F(DeviceUpdaterTest, OptionsMeanWhatTheyMeanOnTheCpu) {
   std::vector<Case> cases(5, SmallCase());
   cases[0].trainer.double_dqn = false;
@@ -211,12 +272,80 @@ std::vector<float> Everything(Updater& updater) {
   }
   ReplayCut cut;
   EXPECT_TRUE(updater.SaveReplay(cut).ok());
+  if (updater.curiosity() != nullptr) {
+    const Parameters parameters = *updater.curiosity()->Export();
+    all.insert(all.end(), parameters.values.begin(), parameters.values.end());
+  }
   all.insert(all.end(), cut.leaves.begin(), cut.leaves.end());
   return all;
 }
 
-TEST_F(DeviceUpdaterTest, TheSameRunGivesTheSameBytes) {
-  Case c = DefaultCase();
+Case CuriousCase(Case c, uint32_t period) {
+  c.device.curiosity = {
+      .period = period,
+      .learning_rate = 1e-3,
+      .weights = InitialWeights(c.trainer.architecture, WeightsKind::kCuriosity, 5)};
+  return c;
+}
+
+TEST_F(DeviceUpdaterTest, TrainsTheCuriosityModelAsLibTorchDoes) {
+  for (const Case& c : {CuriousCase(SmallCase(), 3), CuriousCase(DefaultCase(), 2)}) {
+    const uint32_t period = c.device.curiosity->period;
+    const std::vector<float> features = Features(c.trainer);
+    auto host = Host(c, features), device = Device(c, features);
+    const Parameters& start = c.device.curiosity->weights;
+    const auto reference =
+        std::move(*CuriosityTrainer::Create({.architecture = c.trainer.architecture,
+                                             .batch_size = c.trainer.batch_size,
+                                             .learning_rate = 1e-3},
+                                            start));
+    const std::vector<ReplayRow> rows = Rows(c.trainer, 15'000, 1);
+    ASSERT_TRUE(host->Insert(rows).ok());
+    ASSERT_TRUE(device->Insert(rows).ok());
+    for (uint32_t update = 1; update <= 4 * period; ++update) {
+      ASSERT_TRUE(host->Update(1, 0).ok());
+      const auto made = device->Update(1, 0);
+      ASSERT_TRUE(made.ok()) << made.status();
+      ASSERT_EQ(made->curiosity_updates, update % period == 0 ? 1u : 0u);
+      if (update % period != 0) continue;
+      ASSERT_TRUE(host->GatherLast(reference->minibatch()).ok());
+      const auto loss = reference->Update();
+      ASSERT_TRUE(loss.ok()) << loss.status();
+      EXPECT_NEAR(made->curiosity_loss, *loss, 1e-3 * *loss);
+    }
+    EXPECT_LT(StepError(*device->curiosity()->Export(), *reference->Export(), start), 0.05);
+
+    // A cut of one goes on in the other.
+    const CuriosityCut cut = *device->curiosity()->Save();
+    EXPECT_EQ(cut.optimizer.steps, 4);
+    EXPECT_TRUE(reference->Restore(cut).ok());
+    EXPECT_TRUE(device->curiosity()->Restore(*reference->Save()).ok());
+    EXPECT_EQ(device->curiosity()->Save()->optimizer.second.values, cut.optimizer.second.values);
+    CuriosityCut other = cut;
+    other.optimizer.first.values.pop_back();
+    EXPECT_EQ(device->curiosity()->Restore(other).code(), absl::StatusCode::kInvalidArgument);
+  }
+}
+
+TEST_F(DeviceUpdaterTest, ACuriosityLossThatIsNoNumberLeavesTheModelAsItWas) {
+  const Case c = CuriousCase(SmallCase(), 4);
+  const std::vector<float> features = Features(c.trainer);
+  auto device = Device(c, features);
+  std::vector<ReplayRow> rows = Rows(c.trainer, 1000, 1);
+  for (ReplayRow& row : rows) row.next_portfolio[1] = std::numeric_limits<float>::infinity();
+  ASSERT_TRUE(device->Insert(rows).ok());
+  const auto made = device->Update(16, 0);
+  EXPECT_EQ(made.status().code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(std::string(made.status().message()),
+              testing::HasSubstr("curiosity loss inf at update 4 is not finite"));
+  EXPECT_EQ(device->curiosity()->Export()->values, c.device.curiosity->weights.values);
+}
+
+class SameBytes : public DeviceUpdaterTest, public testing::WithParamInterface<uint32_t> {};
+
+TEST_P(SameBytes, InEveryRun) {
+  Case c = CuriousCase(DefaultCase(), 3);
+  c.trainer.batch_size = GetParam();
   c.device.precision = BestDevicePrecision(0);
   const std::vector<float> features = Features(c.trainer);
   const std::vector<ReplayRow> rows = Rows(c.trainer, 15'000, 1);
@@ -234,6 +363,101 @@ TEST_F(DeviceUpdaterTest, TheSameRunGivesTheSameBytes) {
   }
   EXPECT_EQ(results[0], results[1]);
   EXPECT_EQ(results[0], results[2]);
+}
+INSTANTIATE_TEST_SUITE_P(DeviceUpdaterTest, SameBytes, testing::Values(256u, 1024u, 8192u));
+
+// A replay of 700 rows with these |td|, in a ring of 1,000; draws of 4,096.
+Case DrawCase() {
+  Case c = SmallCase();
+  c.trainer.batch_size = 4096;
+  c.trainer.learning_rate = 1e-12;
+  c.replay.capacity = 1000;
+  c.replay.alpha = 1;
+  c.replay.epsilon = 0;
+  return c;
+}
+std::vector<ReplayRow> RowsOf(const Case& c, float td) {
+  std::vector<ReplayRow> rows = Rows(c.trainer, 700, 1);
+  for (ReplayRow& row : rows) row.td = td;
+  return rows;
+}
+
+TEST_F(DeviceUpdaterTest, DrawsUniformlyWhenAllPrioritiesAreZero) {
+  const Case c = DrawCase();
+  const std::vector<float> features = Features(c.trainer);
+  auto device = Device(c, features);
+  ASSERT_TRUE(device->Insert(RowsOf(c, 0)).ok());
+  EXPECT_DOUBLE_EQ(*device->LeastShare(), 1.0 / 700);
+  auto made = device->Update(1, 0);
+  ASSERT_TRUE(made.ok()) << made.status();
+  std::vector<int> counts(700);
+  for (size_t k = 0; k < 4096; ++k) {
+    ASSERT_LT(made->sample->slot[k], 700u);
+    ++counts[made->sample->slot[k]];
+    EXPECT_EQ(made->sample->weight[k], 1.0f);
+  }
+  for (const int count : counts) EXPECT_LT(std::abs(count - 4096.0 / 700), 2.0);
+  EXPECT_EQ(made->priorities.stale, 0u);
+}
+
+TEST_F(DeviceUpdaterTest, DrawsTheOnlyRowWithAPriorityAndNoOther) {
+  const Case c = DrawCase();
+  const std::vector<float> features = Features(c.trainer);
+  for (const uint32_t only : {0u, 37u, 128u, 699u}) {
+    auto device = Device(c, features);
+    std::vector<ReplayRow> rows = RowsOf(c, 0);
+    rows[only].td = 1e-30f;
+    ASSERT_TRUE(device->Insert(rows).ok());
+    EXPECT_DOUBLE_EQ(*device->LeastShare(), 1.0);
+    auto made = device->Update(1, 0);
+    ASSERT_TRUE(made.ok()) << made.status();
+    for (size_t k = 0; k < 4096; ++k) {
+      ASSERT_EQ(made->sample->slot[k], only);
+      EXPECT_EQ(made->sample->weight[k], 1.0f);
+    }
+    // Its priority is its |td| now, and it stays the only one.
+    ReplayCut cut;
+    ASSERT_TRUE(device->SaveReplay(cut).ok());
+    for (size_t i = 0; i < 700; ++i) EXPECT_EQ(cut.leaves[i] > 0, i == only) << i;
+    EXPECT_NEAR(cut.leaves[only], made->abs_td[0], 1e-6 * made->abs_td[0]);
+  }
+}
+
+TEST_F(DeviceUpdaterTest, KeepsNoResidueOfAHugePriority) {
+  const Case c = DrawCase();
+  const std::vector<float> features = Features(c.trainer);
+  auto device = Device(c, features);
+  std::vector<ReplayRow> rows = RowsOf(c, 1);
+  rows[300].td = 1e30f;
+  ASSERT_TRUE(device->Insert(rows).ok());
+  EXPECT_NEAR(*device->LeastShare(), 1e-30, 1e-36);
+  auto made = device->Update(1, 0);
+  ASSERT_TRUE(made.ok()) << made.status();
+  for (size_t k = 0; k < 4096; ++k) ASSERT_EQ(made->sample->slot[k], 300u);
+  const double weight = std::pow(1.0 / double{1e30f}, c.replay.beta_start);
+  EXPECT_NEAR(made->sample->weight[0], weight, 1e-5 * weight);
+  // From now on its priority is its |td|, and the others have theirs again.
+  const double own = made->abs_td[0], total = 699 + own;
+  EXPECT_NEAR(*device->LeastShare(), std::min(1.0, own) / total, 1e-9);
+  auto after = device->Update(1, 0);
+  ASSERT_TRUE(after.ok()) << after.status();
+  std::vector<int> counts(700);
+  for (size_t k = 0; k < 4096; ++k) ++counts[after->sample->slot[k]];
+  for (size_t i = 0; i < 700; ++i) {
+    EXPECT_LT(std::abs(counts[i] - 4096 * (i == 300 ? own : 1.0) / total), 2.0) << i;
+  }
+}
+
+TEST_F(DeviceUpdaterTest, WeighsByALeastShareFromElsewhere) {
+  const Case c = DrawCase();
+  const std::vector<float> features = Features(c.trainer);
+  auto device = Device(c, features);
+  ASSERT_TRUE(device->Insert(RowsOf(c, 2)).ok());
+  // Another rank has a row a tenth as probable as each of these.
+  auto made = device->Update(1, 0.1 / 700);
+  ASSERT_TRUE(made.ok()) << made.status();
+  const double weight = std::pow(0.1, c.replay.beta_start);
+  for (size_t k = 0; k < 4096; ++k) EXPECT_NEAR(made->sample->weight[k], weight, 1e-6);
 }
 
 TEST_F(DeviceUpdaterTest, DrawsByPriorityWithTheWeightsOfTheCpu) {

@@ -150,7 +150,7 @@ TEST_P(RanksOf, TrainOneCuriosityModel) {
     const std::unique_ptr<CuriosityTrainer> trainer = *CuriosityTrainer::Create(ours, start);
     fill(rank, trainer->minibatch());
     std::vector<float> values = {static_cast<float>(*trainer->Update())};
-    const std::vector<float> weights = trainer->Export().values;
+    const std::vector<float> weights = trainer->Export()->values;
     values.insert(values.end(), weights.begin(), weights.end());
     return Bytes(values);
   });
@@ -167,7 +167,7 @@ TEST_P(RanksOf, TrainOneCuriosityModel) {
         alone->minibatch().target.begin() + static_cast<ptrdiff_t>(part.target.size()) * rank);
   }
   const double loss = *alone->Update();
-  const std::vector<float> weights = alone->Export().values;
+  const std::vector<float> weights = alone->Export()->values;
   for (const std::string& result : results) {
     EXPECT_EQ(result, results[0]);
     const std::vector<float> values = Floats(result);

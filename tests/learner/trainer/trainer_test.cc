@@ -253,7 +253,7 @@ TEST(Curiosity, LearnsToPredictAndItsGradientAgreesWithAutograd) {
 
   const double first = *trainer->Update();
   EXPECT_NEAR(first, loss.item<double>(), 1e-5);
-  const Parameters after = trainer->Export();
+  const Parameters after = *trainer->Export();
   for (size_t i = 0; i < values.size(); ++i) {
     const double gradient = flat.grad()[static_cast<int64_t>(i)].item<double>();
     const double step = options.learning_rate * gradient / (std::abs(gradient) + 1e-8);
