@@ -184,6 +184,7 @@ class Learner {
   std::array<uint64_t, 3> version_{};  // newest of each kind
   uint64_t pushes_ = 0;
   uint64_t updates_at_push_ = 0;
+  float epsilon_at_push_ = -1;  // −1: none since the weights were restored
   bool batch_since_push_ = false;
   PriorityRejects rejects_seen_;
 

@@ -92,6 +92,7 @@ absl::Status Learner::RestoreCut(const LearnerCut& cut) {
   VIXEN_RETURN_IF_ERROR(updater_->RestoreReplay(cut.replay));
   limiter_.Restore(head.limiter_inserts(), head.limiter_samples());
   updates_ = updates_at_push_ = head.updates();
+  epsilon_at_push_ = -1;
   transitions_ = head.transitions();
   version_ = {head.online_version(), head.target_version(), head.curiosity_version()};
   pushes_ = head.pushes();

@@ -67,7 +67,11 @@ absl::Status Learner::PushAll(ActorState& actor) {
 absl::Status Learner::PushToEveryone() {
   const Spending spending(metrics_, Activity::kPushing);
   batch_since_push_ = false;
+  const float epsilon = plan_.EpsilonAt(Transitions());
+  // Batches may come faster than updates: the same weights need no other version.
+  if (updates_ == updates_at_push_ && epsilon == epsilon_at_push_) return absl::OkStatus();
   updates_at_push_ = updates_;
+  epsilon_at_push_ = epsilon;
   if (!leads()) return absl::OkStatus();
   ++pushes_;
   std::vector<std::shared_ptr<const WeightsPart>> parts(2);

@@ -48,6 +48,16 @@ class Loop(WithProcesses):
         scores = [self.score_of_a_training(number) for number in range(3)]
         self.assertGreaterEqual(statistics.median(scores), 0.95, scores)
 
+    def test_batches_that_bring_no_update_bring_no_new_version(self):
+        actor, port, metrics = self.start_actor()
+        # An update every ten launches of 256 rows; epsilon stands still after four.
+        learner = self.start_learner(port, "--samples_per_insert", 0.025, "--batch_size", 64, "--max_transitions", 20480)
+        self.assertEqual(learner.wait(), 0, learner.log.read_text())
+        updates = read_log(self.path / "out/training.jsonl")[-1]["updates"]
+        self.assertLessEqual(updates, 8)
+        self.assertLessEqual(actor.metric(metrics, 'vixen_weights_version{kind="online"'), updates + 6)
+        self.assertEqual(actor.terminate(), 0, actor.log.read_text())
+
     def test_training_goes_on_after_the_learner_was_killed(self):
         actor, port, metrics = self.start_actor()
         log = self.path / "out/training.jsonl"
