@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What more learners on one policy add: sampled rows a second of 1, 2 … ranks with one thread each, from recorded
 batches, so that no actor takes part. Prints a JSON line a world size.
-    ranks_rate.py BIN_DIR [--world 1 2] [--batch_size 1024] [--seconds 20] [--rounds 3]"""
+    ranks_rate.py BIN_DIR [--world 1 2] [--batch_size 1024] [--seconds 20] [--rounds 3] [-- learner's flags]"""
 import argparse
 import json
 import os
@@ -10,6 +10,7 @@ import pathlib
 import socket
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -48,7 +49,7 @@ def rate(binaries, folder, data, world, options):
     ranks = [subprocess.Popen(
         [binaries / "vixen-learner", "--offline", folder / "batches", "--dataset", data, "--out", out, "--metrics_listen", "",
          "--batch_size", str(options.batch_size), "--torch_threads", "1", "--samples_per_insert", "100000",
-         "--checkpoint_seconds", "0", "--max_seconds", str(options.seconds)],
+         "--checkpoint_seconds", "0", "--max_seconds", str(options.seconds), *options.flags],
         env={**os.environ, "RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(world), "MASTER_ADDR": "127.0.0.1",
              "MASTER_PORT": str(port)}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for rank in range(world)]
     for rank in ranks:
@@ -66,7 +67,9 @@ def main():
     parser.add_argument("--batch_size", type=int, default=1024)
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--rounds", type=int, default=3)
-    options = parser.parse_args()
+    ours, _, flags = " ".join(sys.argv[1:]).partition(" -- ")
+    options = parser.parse_args(ours.split())
+    options.flags = flags.split()
     binaries = options.binaries.resolve()
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)
@@ -76,7 +79,7 @@ def main():
             for world in options.world:
                 rates[world].append(rate(binaries, folder, data, world, options))
         for world in options.world:
-            print(json.dumps({"ranks": world, "batch_size": options.batch_size,
+            print(json.dumps({"ranks": world, "batch_size": options.batch_size, "flags": options.flags,
                               "sampled_rows_per_second": [round(r) for r in rates[world]],
                               "of_the_first": round(statistics.median(rates[world]) /
                                                     statistics.median(rates[options.world[0]]), 2)}))

@@ -79,7 +79,7 @@ absl::StatusOr<CheckpointStore::Written> CheckpointStore::Write(const LearnerCut
     if (rename(unfinished.c_str(), path.c_str()) != 0) {
       return base::ErrnoToStatus(errno, "rename to", path);
     }
-    const absl::Status synced = base::SyncFolder(folder_);
+    absl::Status synced = base::SyncFolder(folder_);
     // Not known to be there after a power cut, and so not to be counted among those kept.
     if (!synced.ok()) fs::remove_all(path, ignored);
     return synced;
@@ -93,7 +93,7 @@ absl::StatusOr<CheckpointStore::Written> CheckpointStore::Write(const LearnerCut
 }
 
 absl::StatusOr<std::optional<CheckpointStore::Found>> CheckpointStore::Newest(
-    bool previous_ok) const {
+    bool previous_ok, const Check& check) const {
   std::vector<uint64_t> numbers = Numbers();
   if (numbers.empty()) return std::optional<Found>();
   Found found;
@@ -101,20 +101,24 @@ absl::StatusOr<std::optional<CheckpointStore::Found>> CheckpointStore::Newest(
     found.path = PathOf(numbers.back());
     numbers.pop_back();
     absl::StatusOr<LearnerCut> cut = ReadCheckpointFiles(found.path);
+    std::string fault(cut.status().message());
     if (cut.ok()) {
-      found.cut = *std::move(cut);
-      return found;
+      const absl::Status checked = check(*cut);
+      if (checked.ok()) {
+        found.cut = *std::move(cut);
+        return found;
+      }
+      fault = absl::StrCat(found.path, ": ", checked.message());
     }
-    found.damaged.emplace_back(cut.status().message());
+    found.damaged.push_back(fault);
     if (!previous_ok) {
       return absl::DataLossError(absl::StrCat(
-          cut.status().message(), numbers.empty()
-                                      ? "; there is no older one: remove it to begin anew"
-                                      : "; --resume=previous-ok goes on from an older one"));
+          fault, numbers.empty() ? "; there is no older one: remove it to begin anew"
+                                 : "; --resume=previous-ok goes on from an older one"));
     }
   }
-  return absl::DataLossError(absl::StrCat("no checkpoint in ", folder_,
-                                          " can be read: ", absl::StrJoin(found.damaged, "; ")));
+  return absl::DataLossError(absl::StrCat(
+      "no checkpoint in ", folder_, " can be gone on from: ", absl::StrJoin(found.damaged, "; ")));
 }
 
 }  // namespace vixen::learner

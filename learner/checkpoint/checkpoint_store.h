@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,9 +40,11 @@ class CheckpointStore {
     std::string path;
     std::vector<std::string> damaged;  // newer ones that were passed over, each with its fault
   };
+  // Whether a cut that was read whole may be used.
+  using Check = std::function<absl::Status(const LearnerCut&)>;
   // nullopt when there is no checkpoint. DATA_LOSS naming the newest one's fault and the remedy
-  // when it is damaged; with `previous_ok` only when all are.
-  absl::StatusOr<std::optional<Found>> Newest(bool previous_ok) const;
+  // when it is damaged, or `check` refuses it; with `previous_ok` only when all are.
+  absl::StatusOr<std::optional<Found>> Newest(bool previous_ok, const Check& check) const;
 
  private:
   const std::string folder_;

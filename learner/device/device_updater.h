@@ -29,7 +29,8 @@ struct DeviceUpdaterOptions {
   DevicePrecision precision = DevicePrecision::kTf32;
   PassAlgorithm algorithm = PassAlgorithm::kBest;  // another one than the best is for comparisons
   uint64_t updates_a_graph = 16;  // most updates of one graph launch; a power of two
-  // The mean over all ranks, in place, or an error; none: alone. Then each launch makes one update.
+  // The mean over all ranks, in place, or an error; none: alone. Until JoinRanks each launch makes
+  // one update then.
   std::function<absl::Status(std::span<float>)> average;
   // None: there is no such model, or another trains it. Only alone and where TrainsCuriosity.
   std::optional<CuriosityTraining> curiosity;

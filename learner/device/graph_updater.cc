@@ -13,6 +13,7 @@
 #include "base/status_macros.h"
 #include "kernels/cuda/device.h"
 #include "kernels/cuda/status.h"
+#include "learner/device/shared_memory.h"
 
 namespace vixen::learner {
 namespace {
@@ -83,6 +84,9 @@ absl::Status GraphUpdater::Start(const ReplayOptions& replay, std::span<const fl
                                                       gpu.Describe(),
                                                       " has less; take precision fp32"));
   }
+  VIXEN_RETURN_IF_ERROR(
+      CheckSharedMemory(network_, device_.precision, gpu.shared_bytes_per_block,
+                        absl::StrCat("gpu ", device_.gpu, " (", gpu.Describe(), ")")));
   VIXEN_CUDA_RETURN_IF_ERROR(cudaSetDevice(device_.gpu));
   VIXEN_RETURN_IF_ERROR(kernels::CreateStream(stream_));
   VIXEN_RETURN_IF_ERROR(CheckMemory(replay, features.size()));
@@ -140,14 +144,15 @@ absl::Status GraphUpdater::SetControl(double least_share) {
                            .inserted = replay_.inserted(),
                            .size = replay_.size(),
                            .least_share = least_share,
-                           .curiosity_steps = curiosity_ == nullptr ? 0 : curiosity_->steps()};
+                           .curiosity_steps = curiosity_ == nullptr ? 0 : curiosity_->steps(),
+                           .spoiled = spoiled_};
   VIXEN_CUDA_RETURN_IF_ERROR(cudaMemcpyAsync(memory_.of(0).control, told_.control.data(),
                                              sizeof(UpdateControl), cudaMemcpyHostToDevice,
                                              stream_.get()));
   return absl::OkStatus();
 }
 
-absl::Status GraphUpdater::Listen(uint64_t updates) {
+absl::Status GraphUpdater::Tell(uint64_t updates) {
   const UpdateBuffers& buffers = memory_.of(updates - 1);
   VIXEN_RETURN_IF_ERROR(ToHost(told_.statistics.data(), buffers.statistics, updates));
   VIXEN_RETURN_IF_ERROR(ToHost(told_.control.data(), buffers.control, 1));
@@ -156,38 +161,24 @@ absl::Status GraphUpdater::Listen(uint64_t updates) {
   VIXEN_RETURN_IF_ERROR(ToHost(told_.generation.data(), buffers.generation, settings_.batch));
   VIXEN_RETURN_IF_ERROR(ToHost(told_.weight.data(), buffers.weight, settings_.batch));
   VIXEN_RETURN_IF_ERROR(ToHost(told_.abs_td.data(), buffers.abs_td, settings_.batch));
-  VIXEN_RETURN_IF_ERROR(ToHost(told_.taken_q.data(), buffers.taken_q, settings_.batch));
-  VIXEN_CUDA_RETURN_IF_ERROR(cudaStreamSynchronize(stream_.get()));
-  return absl::OkStatus();
+  return ToHost(told_.taken_q.data(), buffers.taken_q, settings_.batch);
 }
 
 absl::StatusOr<UpdatesMade> GraphUpdater::Update(uint64_t most, double least_share) {
   // Powers of two: few graphs.
-  const uint64_t updates = spoil_ || device_.average != nullptr
-                               ? 1
-                               : std::bit_floor(std::clamp<uint64_t>(most, 1, updates_at_once()));
+  const uint64_t updates = std::bit_floor(std::clamp<uint64_t>(most, 1, updates_at_once()));
   VIXEN_RETURN_IF_ERROR(SetControl(least_share));
-  if (spoil_ || device_.average != nullptr) {
+  if (ThroughHost()) {
     VIXEN_RETURN_IF_ERROR(LaunchHalves());
   } else {
     VIXEN_RETURN_IF_ERROR(graphs_.Launch(updates, replay_.view(), memory_, stream_.get()));
   }
-  VIXEN_RETURN_IF_ERROR(Listen(updates));
-  return Made(updates);
-}
-
-absl::Status GraphUpdater::LaunchHalves() {
-  const UpdateBuffers& buffers = memory_.of(0);
-  VIXEN_RETURN_IF_ERROR(graphs_.LaunchFirstHalf(replay_.view(), buffers,
-                                                std::exchange(spoil_, false), stream_.get()));
-  if (device_.average != nullptr) {
-    VIXEN_RETURN_IF_ERROR(AverageOverRanks());
-  } else {
-    VIXEN_CUDA_RETURN_IF_ERROR(cudaMemcpyAsync(buffers.partial, buffers.gradient,
-                                               network_.parameters * sizeof(float),
-                                               cudaMemcpyDeviceToDevice, stream_.get()));
+  VIXEN_RETURN_IF_ERROR(Tell(updates));
+  if (const absl::Status waited = Wait(); !waited.ok()) {
+    if (absl::IsUnavailable(waited)) Count(updates);
+    return waited;
   }
-  return graphs_.LaunchSecondHalf(replay_.view(), buffers, stream_.get());
+  return Made(updates);
 }
 
 absl::Status GraphUpdater::CountCuriosity(uint64_t asked, UpdatesMade& made) {
@@ -208,40 +199,49 @@ absl::Status GraphUpdater::CountCuriosity(uint64_t asked, UpdatesMade& made) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<UpdatesMade> GraphUpdater::Made(uint64_t asked) {
+uint32_t GraphUpdater::Count(uint64_t asked) {
   const uint32_t failed = told_.control.data()->failed;
   const uint64_t whole = failed == 0 ? asked : failed - 1;
   updates_ += whole;
   steps_ += whole;
   sampler_ += (failed == 0 ? asked : failed) * settings_.batch * kGamma;
   last_index_ = failed == 0 ? asked - 1 : failed - 1;
+  return failed;
+}
 
+absl::Status GraphUpdater::FailureOf(uint32_t failed) const {
+  const DeviceStatistics& s = told_.statistics.data()[failed - 1];
+  const bool ranks = device_.average != nullptr;
+  if (ranks && !std::isfinite(s.loss)) {
+    const bool ours = !std::isfinite(s.own_loss);
+    return absl::DataLossError(absl::StrFormat(
+        "%s loss at update %d is not finite; the last good weights stay",
+        ours ? absl::StrFormat("this rank's, %g:", WithoutSign(s.own_loss)) : "another rank's",
+        updates_ + 1));
+  }
+  const bool loss = !std::isfinite(s.loss);
+  return absl::DataLossError(absl::StrFormat(
+      "%s %g at update %d is not finite; the last good weights stay",
+      loss ? "loss" : "gradient norm", WithoutSign(loss ? s.loss : s.gradient_norm), updates_ + 1));
+}
+
+absl::StatusOr<UpdatesMade> GraphUpdater::Made(uint64_t asked) {
+  const uint32_t failed = Count(asked);
+  if (failed != 0) return FailureOf(failed);
   UpdatesMade made;
   statistics_.resize(asked);
   const auto rows = static_cast<double>(settings_.batch);
   for (uint64_t i = 0; i < asked; ++i) {
     const DeviceStatistics& s = told_.statistics.data()[i];
-    statistics_[i] = {.loss = WithoutSign(s.loss),
+    statistics_[i] = {.loss = s.loss,
                       .mean_abs_td = s.mean_abs_td,
                       .mean_q = s.mean_q,
                       .max_q = s.max_q,
-                      .gradient_norm = WithoutSign(s.gradient_norm),
+                      .gradient_norm = s.gradient_norm,
                       .clipped_rows = s.clipped_rows};
-    if (device_.average != nullptr && failed == 0) {
-      statistics_[i].loss = averaged_[0];
-      statistics_[i].mean_abs_td = averaged_[1];
-      statistics_[i].mean_q = averaged_[2];
-    }
     if (s.weight_squares > 0) {
       made.effective_samples += s.weight_sum * s.weight_sum / (rows * s.weight_squares);
     }
-  }
-  if (failed != 0) {
-    const UpdateStatistics& s = statistics_[failed - 1];
-    return absl::DataLossError(
-        absl::StrFormat("%s %g at update %d is not finite; the last good weights stay",
-                        std::isfinite(s.loss) ? "gradient norm" : "loss",
-                        std::isfinite(s.loss) ? s.gradient_norm : s.loss, updates_ + 1));
   }
   const TreeCounts& counts = *told_.counts.data();
   rejects_ = {.nan = counts.nan,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <memory>
@@ -20,7 +19,7 @@ namespace vixen::learner {
 // A NaN of a GPU may have a sign, which a message would show.
 inline double WithoutSign(double x) { return std::isnan(x) ? std::fabs(x) : x; }
 
-// What one launch tells the host.
+// What one launch tells the host, and is told.
 struct Told {
   kernels::PinnedBuffer<DeviceStatistics> statistics;
   kernels::PinnedBuffer<UpdateControl> control;
@@ -54,11 +53,10 @@ class GraphUpdater : public Updater {
   const PriorityRejects& rejects() const override { return rejects_; }
   uint64_t updates() const override { return updates_; }
 
-  uint64_t updates_at_once() const override {
-    return device_.average == nullptr ? device_.updates_a_graph : 1;
-  }
+  uint64_t updates_at_once() const override { return ThroughHost() ? 1 : device_.updates_a_graph; }
   absl::StatusOr<UpdatesMade> Update(uint64_t most, double least_share) override;
-  void SpoilNextReward() override { spoil_ = true; }
+  absl::Status JoinRanks(const NcclPlace& place) override;
+  void SpoilReward(uint64_t update) override { spoiled_ = update; }
   absl::StatusOr<const Minibatch*> minibatch() override;
   absl::Status GatherLast(CuriosityMinibatch& out) override;
   Curiosity* curiosity() override { return curiosity_.get(); }
@@ -78,12 +76,21 @@ class GraphUpdater : public Updater {
 
  private:
   absl::Status CheckMemory(const ReplayOptions& replay, uint64_t features) const;
+  bool ThroughHost() const { return group_ == nullptr && device_.average != nullptr; }
   absl::Status SetControl(double least_share);
-  // Waits for the launch under way and reads what it tells.
-  absl::Status Listen(uint64_t updates);
-  // Rewrites statistics_[0] and the device's gradient by what all ranks say.
-  absl::Status AverageOverRanks();
+  // Has the host told what the launch under way leaves, once it has ended.
+  absl::Status Tell(uint64_t updates);
+  // Waits for what is enqueued. UNAVAILABLE when another rank is lost meanwhile: all that waited
+  // for it has ended then, with nothing applied.
+  absl::Status Wait();
+  // Ends the sums that wait for a lost rank; `error` comes back.
+  absl::Status GiveUp(const absl::Status& error);
+  // One update with the means over the ranks from the host.
   absl::Status LaunchHalves();
+  absl::Status AverageOverRanks();
+  // Counts what the launch of `asked` updates made; the number of the one that failed, or 0.
+  uint32_t Count(uint64_t asked);
+  absl::Status FailureOf(uint32_t failed) const;
   absl::StatusOr<UpdatesMade> Made(uint64_t asked);
   // What the curiosity model learned with the updates [updates() − asked, updates()).
   absl::Status CountCuriosity(uint64_t asked, UpdatesMade& made);
@@ -105,6 +112,7 @@ class GraphUpdater : public Updater {
   DeviceReplay replay_;
   TrainerMemory memory_;
   std::unique_ptr<DeviceCuriosity> curiosity_;  // null: it is not trained here
+  std::unique_ptr<NcclGroup> group_;            // outlives the graphs
   UpdateGraphs graphs_;
   kernels::DeviceBuffer<ReplayRow> last_rows_;  // [B], for GatherLast
   Told told_;
@@ -112,15 +120,15 @@ class GraphUpdater : public Updater {
   uint64_t updates_ = 0, steps_ = 0;  // steps_: of Adam
   uint64_t sampler_ = 0;
   uint64_t last_index_ = 0;  // in its launch, of the last update that was begun
-  bool spoil_ = false;
+  uint64_t spoiled_ = 0;
   PriorityRejects rejects_;
   uint64_t stale_seen_ = 0;
   std::vector<UpdateStatistics> statistics_;
   Sample sample_;
   Minibatch minibatch_;
   std::vector<ReplayRow> rows_;
-  std::span<const float> features_;   // of the caller
-  std::array<double, 3> averaged_{};  // loss, |td|, Q over the ranks
+  std::span<const float> features_;  // of the caller
+  std::vector<float> exchanged_;     // gradient and figures on the host
 };
 
 }  // namespace vixen::learner

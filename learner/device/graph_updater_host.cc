@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the graph updater exchanges with the host beside its statistics: minibatch, weights, cuts,
-// and the gradient where several ranks train together.
+// What the graph updater exchanges with the host beside its statistics: minibatch, weights, cuts.
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstddef>
 #include <iterator>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/status_macros.h"
 #include "kernels/cuda/status.h"
@@ -17,37 +14,6 @@
 namespace vixen::learner {
 
 using kernels::WeightsKind;
-
-absl::Status GraphUpdater::AverageOverRanks() {
-  const UpdateBuffers& buffers = memory_.of(0);
-  std::vector<float> exchanged(network_.parameters + 4);
-  DeviceStatistics& own = *told_.statistics.data();
-  VIXEN_RETURN_IF_ERROR(ToHost(exchanged.data(), buffers.gradient, network_.parameters));
-  VIXEN_RETURN_IF_ERROR(ToHost(&own, buffers.statistics, 1));
-  VIXEN_CUDA_RETURN_IF_ERROR(cudaStreamSynchronize(stream_.get()));
-  const bool finite = std::isfinite(own.loss);
-  if (!finite) std::fill(exchanged.begin(), exchanged.end(), 0.0f);
-  float* const figures = exchanged.data() + network_.parameters;
-  figures[0] = finite ? 0.0f : 1.0f;
-  if (finite) {
-    figures[1] = static_cast<float>(own.loss);
-    figures[2] = static_cast<float>(own.mean_abs_td);
-    figures[3] = static_cast<float>(own.mean_q);
-  }
-  VIXEN_RETURN_IF_ERROR(device_.average(exchanged));
-  if (figures[0] > 0) {
-    return absl::DataLossError(absl::StrFormat(
-        "%s loss at update %d is not finite; the last good weights stay",
-        finite ? "another rank's" : absl::StrCat("this rank's, ", WithoutSign(own.loss), ":"),
-        updates_ + 1));
-  }
-  averaged_ = {figures[1], figures[2], figures[3]};
-  VIXEN_CUDA_RETURN_IF_ERROR(cudaMemcpyAsync(buffers.partial, exchanged.data(),
-                                             network_.parameters * sizeof(float),
-                                             cudaMemcpyHostToDevice, stream_.get()));
-  VIXEN_CUDA_RETURN_IF_ERROR(cudaStreamSynchronize(stream_.get()));
-  return absl::OkStatus();
-}
 
 absl::StatusOr<const Minibatch*> GraphUpdater::minibatch() {
   const UpdateBuffers& buffers = memory_.of(last_index_);

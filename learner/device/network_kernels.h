@@ -66,6 +66,15 @@ cudaError_t LaunchWeightGradients(const DeviceNetwork& network, const PassShape&
 cudaError_t LaunchReduce(const DeviceNetwork& network, const PassShape& shape,
                          const UpdateSettings& settings, const UpdateBuffers& buffers,
                          uint32_t index, cudaStream_t stream);
+// Where several ranks train together, in two steps: the parts into the gradient with this rank's
+// figures behind it; then, from the sum over the ranks in buffers.partial, × share, what
+// LaunchReduce does.
+cudaError_t LaunchReduceOwn(const DeviceNetwork& network, const PassShape& shape,
+                            const UpdateSettings& settings, const UpdateBuffers& buffers,
+                            uint32_t index, cudaStream_t stream);
+cudaError_t LaunchReduceJoint(const DeviceNetwork& network, const UpdateSettings& settings,
+                              const UpdateBuffers& buffers, uint32_t index, float share,
+                              cudaStream_t stream);
 // Clip, Adam, target sync, operand images.
 cudaError_t LaunchStep(const DeviceNetwork& network, const PassShape& shape,
                        const UpdateSettings& settings, const UpdateBuffers& buffers, uint32_t index,

@@ -58,10 +58,24 @@ __device__ __forceinline__ double PartOf(const LossPart& part, uint32_t total) {
   }
 }
 
+// What a reduction adds up.
+enum class Part : uint8_t {
+  kAlone,  // this learner's parts: the gradient
+  kOwn,    // this rank's parts: what it says to the others
+  kJoint,  // what the ranks' sum says
+};
+
 // The last block: norm, statistics, whether the step is made, and its scalars.
-__device__ __forceinline__ void Decide(const UpdateSettings& settings, const UpdateBuffers& buffers,
-                                       uint32_t loss_blocks, uint32_t index) {
+template <Part kPart>
+__device__ __forceinline__ void Decide(const DeviceNetwork& network, const UpdateSettings& settings,
+                                       const UpdateBuffers& buffers, uint32_t loss_blocks,
+                                       uint32_t index, float share) {
   __shared__ double totals[kThreads / 32];
+  __shared__ bool lost;
+  if (threadIdx.x == 0) {
+    // From over the bus, so before all else.
+    lost = kPart == Part::kJoint && *static_cast<const volatile uint32_t*>(buffers.lost) != 0;
+  }
   const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const uint32_t count = warp == kSquares ? gridDim.x : loss_blocks;
   double total = warp == kMaxQ ? -INFINITY : 0.0;
@@ -86,15 +100,33 @@ __device__ __forceinline__ void Decide(const UpdateSettings& settings, const Upd
 
   const double rows = settings.batch, norm = sqrt(totals[kSquares]);
   DeviceStatistics& statistics = buffers.statistics[index];
-  statistics.loss = totals[kLoss] / rows;
-  statistics.mean_abs_td = totals[kAbsTd] / rows;
-  statistics.mean_q = totals[kQ] / (rows * settings.action_count);
-  statistics.max_q = totals[kMaxQ];
+  *buffers.done_blocks = 0;
+  if constexpr (kPart == Part::kJoint) {
+    const float* figures = buffers.partial + network.parameters;
+    statistics.loss = figures[kMeanLoss] * share;
+    statistics.mean_abs_td = figures[kMeanAbsTd] * share;
+    statistics.mean_q = figures[kMeanQ] * share;
+    statistics.clipped_rows = figures[kClippedShare] * share;
+  } else {
+    statistics.loss = totals[kLoss] / rows;
+    statistics.mean_abs_td = totals[kAbsTd] / rows;
+    statistics.mean_q = totals[kQ] / (rows * settings.action_count);
+    statistics.clipped_rows = totals[kClipped] / rows;
+    statistics.max_q = totals[kMaxQ];
+    statistics.weight_sum = totals[kWeight];
+    statistics.weight_squares = totals[kWeightSquares];
+    statistics.own_loss = statistics.loss;
+  }
+  if constexpr (kPart == Part::kOwn) {
+    float* figures = buffers.gradient + network.parameters;
+    figures[kMeanLoss] = static_cast<float>(statistics.loss);
+    figures[kMeanAbsTd] = static_cast<float>(statistics.mean_abs_td);
+    figures[kMeanQ] = static_cast<float>(statistics.mean_q);
+    figures[kClippedShare] = static_cast<float>(statistics.clipped_rows);
+    return;
+  }
   statistics.gradient_norm = norm;
-  statistics.clipped_rows = totals[kClipped] / rows;
-  statistics.weight_sum = totals[kWeight];
-  statistics.weight_squares = totals[kWeightSquares];
-  if (control.failed == 0 && !(isfinite(totals[kLoss]) && isfinite(norm))) {
+  if (control.failed == 0 && (lost || !(isfinite(statistics.loss) && isfinite(norm)))) {
     control.failed = index + 1;
   }
   float scale = settings.ascent ? -1.0f : 1.0f;
@@ -102,7 +134,6 @@ __device__ __forceinline__ void Decide(const UpdateSettings& settings, const Upd
     scale *= static_cast<float>(settings.max_gradient_norm / norm);
   }
   buffers.step->scale = control.failed == 0 ? scale : NAN;
-  *buffers.done_blocks = 0;
 }
 
 struct Splits {
@@ -116,10 +147,11 @@ __device__ __forceinline__ uint32_t SplitsOf(const DeviceNetwork& network, const
   return splits.of[layer];
 }
 
-// Four parameters a thread, of one layer.
+// Four parameters a thread, of one layer. `share`: what the joint sum is multiplied by.
+template <Part kPart>
 __global__ void __launch_bounds__(kThreads)
     Reduce(DeviceNetwork network, UpdateSettings settings, UpdateBuffers buffers, Splits splits,
-           uint32_t loss_blocks, uint32_t index) {
+           uint32_t loss_blocks, uint32_t index, float share) {
   const uint32_t first = (blockIdx.x * kThreads + threadIdx.x) * 4;
   double squares = 0.0;
   if (first < network.parameters) {
@@ -133,6 +165,12 @@ __global__ void __launch_bounds__(kThreads)
       sum.y += part.y;
       sum.z += part.z;
       sum.w += part.w;
+    }
+    if constexpr (kPart == Part::kJoint) {
+      sum.x *= share;
+      sum.y *= share;
+      sum.z *= share;
+      sum.w *= share;
     }
     if (!IsReal(network, first)) sum.x = 0.0f;
     if (!IsReal(network, first + 1)) sum.y = 0.0f;
@@ -152,7 +190,7 @@ __global__ void __launch_bounds__(kThreads)
   __syncthreads();
   if (!last) return;
   __threadfence();
-  Decide(settings, buffers, loss_blocks, index);
+  Decide<kPart>(network, settings, buffers, loss_blocks, index, share);
 }
 
 // Where a parameter stands in the operand images; nowhere when it is a bias.
@@ -228,6 +266,14 @@ __global__ void __launch_bounds__(kThreads) Images(DeviceNetwork network, Update
   StoreImages<kPrecision>(network, buffers, i, buffers.online[i], buffers.target[i], true);
 }
 
+Splits SplitsOf(const PassShape& shape, const UpdateSettings& settings) {
+  Splits splits;
+  for (uint32_t l = 0; l < DeviceNetwork::kLayers; ++l) {
+    splits.of[l] = shape.splits_of(l, settings.rows);
+  }
+  return splits;
+}
+
 uint32_t Blocks(uint32_t threads) { return (threads + kThreads - 1) / kThreads; }
 
 }  // namespace
@@ -237,12 +283,28 @@ uint32_t ReduceBlocks(const DeviceNetwork& network) { return Blocks(network.para
 cudaError_t LaunchReduce(const DeviceNetwork& network, const PassShape& shape,
                          const UpdateSettings& settings, const UpdateBuffers& buffers,
                          uint32_t index, cudaStream_t stream) {
-  Splits splits;
-  for (uint32_t l = 0; l < DeviceNetwork::kLayers; ++l) {
-    splits.of[l] = shape.splits_of(l, settings.rows);
-  }
-  Reduce<<<ReduceBlocks(network), kThreads, 0, stream>>>(network, settings, buffers, splits,
-                                                         shape.loss_blocks(settings.rows), index);
+  Reduce<Part::kAlone><<<ReduceBlocks(network), kThreads, 0, stream>>>(
+      network, settings, buffers, SplitsOf(shape, settings), shape.loss_blocks(settings.rows),
+      index, 1.0f);
+  return cudaGetLastError();
+}
+
+cudaError_t LaunchReduceOwn(const DeviceNetwork& network, const PassShape& shape,
+                            const UpdateSettings& settings, const UpdateBuffers& buffers,
+                            uint32_t index, cudaStream_t stream) {
+  Reduce<Part::kOwn><<<ReduceBlocks(network), kThreads, 0, stream>>>(
+      network, settings, buffers, SplitsOf(shape, settings), shape.loss_blocks(settings.rows),
+      index, 1.0f);
+  return cudaGetLastError();
+}
+
+cudaError_t LaunchReduceJoint(const DeviceNetwork& network, const UpdateSettings& settings,
+                              const UpdateBuffers& buffers, uint32_t index, float share,
+                              cudaStream_t stream) {
+  Splits one;
+  for (uint32_t& splits : one.of) splits = 1;
+  Reduce<Part::kJoint><<<ReduceBlocks(network), kThreads, 0, stream>>>(network, settings, buffers,
+                                                                       one, 0, index, share);
   return cudaGetLastError();
 }
 

@@ -104,7 +104,8 @@ __global__ void __launch_bounds__(kTreeThreads)
   const uint64_t capacity = replay.settings.capacity;
   buffers.generation[row] = oldest + (drawn.slot + capacity - oldest % capacity) % capacity;
   buffers.weight[row] = drawn.weight;
-  buffers.reward[row] = reward;
+  const bool spoiled = row == 0 && control.spoiled == control.updates + index + 1;
+  buffers.reward[row] = spoiled ? NAN : reward;
   buffers.discount[row] = discount;
   buffers.action[row] = static_cast<uint8_t>(action);
 }

@@ -43,11 +43,12 @@ absl::Status TrainerMemory::Allocate(const DeviceNetwork& network, const PassSha
     VIXEN_RETURN_IF_ERROR(TakeBytes(all.input[l], Features(layer.inputs) * rows * element));
     VIXEN_RETURN_IF_ERROR(TakeBytes(all.gradient_of[l], Features(layer.outputs) * rows * element));
   }
-  for (float** part : {&all.online, &all.target, &all.first, &all.second, &all.gradient}) {
+  for (float** part : {&all.online, &all.target, &all.first, &all.second}) {
     VIXEN_RETURN_IF_ERROR(Take(*part, network.parameters));
   }
-  VIXEN_RETURN_IF_ERROR(
-      Take(all.partial, size_t{network.parameters} * static_cast<size_t>(shape.splits)));
+  VIXEN_RETURN_IF_ERROR(Take(all.gradient, network.parameters + kRankFigures));
+  VIXEN_RETURN_IF_ERROR(Take(
+      all.partial, size_t{network.parameters} * static_cast<size_t>(shape.splits) + kRankFigures));
   for (void** image : {&all.online_image, &all.online_transposed, &all.target_image}) {
     VIXEN_RETURN_IF_ERROR(TakeBytes(*image, network.image_elements * element));
   }
@@ -60,6 +61,9 @@ absl::Status TrainerMemory::Allocate(const DeviceNetwork& network, const PassSha
   VIXEN_RETURN_IF_ERROR(Take(all.step, 1));
   VIXEN_RETURN_IF_ERROR(Take(all.control, 1));
   VIXEN_RETURN_IF_ERROR(Take(all.statistics, launch));
+  VIXEN_RETURN_IF_ERROR(lost_.Allocate(1));
+  SetLost(false);
+  all.lost = lost_.data();
   VIXEN_RETURN_IF_ERROR(Take(all.q, 3 * rows * DeviceNetwork::kHeadRows));
   for (UpdateBuffers& view : views_) {
     view = all;

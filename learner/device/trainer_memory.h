@@ -4,6 +4,7 @@
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -27,6 +28,9 @@ class TrainerMemory {
   // As the kernels of update `index` of a launch see it.
   const UpdateBuffers& of(uint64_t index) const { return views_[index % kMinibatches]; }
 
+  // Whether another rank is lost, for the launches from here on: host memory, 0 so far.
+  void SetLost(bool lost) { *lost_.data() = lost ? 1 : 0; }
+
   // Between host and device, in the contract's layout; each waits.
   absl::Status Upload(const DeviceNetwork& network, const kernels::Parameters& from, float* to,
                       cudaStream_t stream);
@@ -41,6 +45,7 @@ class TrainerMemory {
   absl::Status TakeBytes(void*& pointer, size_t bytes);
 
   std::vector<kernels::DeviceBuffer<std::byte>> buffers_;
+  kernels::PinnedBuffer<uint32_t> lost_;
   size_t bytes_ = 0;
   UpdateBuffers views_[kMinibatches];
 };

@@ -20,16 +20,22 @@ struct UpdateControl {
   uint64_t size = 0;       // rows in the ring
   double least_share = 0;  // of all ranks; 0: this replay's own
   uint64_t curiosity_steps = 0;  // Adam's of the curiosity model, before this launch
+  uint64_t spoiled = 0;          // planted fault: number of the update whose first reward is NaN
   // Written by the device: 1 + index in the launch of the update that was not finite; 0: none.
   uint32_t failed = 0;
   uint32_t curiosity_failed = 0;  // the same of the curiosity model
 };
+
+// What ranks add up behind the gradient: means over their minibatches.
+enum RankFigure : uint32_t { kMeanLoss, kMeanAbsTd, kMeanQ, kClippedShare };
+inline constexpr uint32_t kRankFigures = 16;  // with padding
 
 // Of one update, from the device.
 struct DeviceStatistics {
   double loss = 0, mean_abs_td = 0, mean_q = 0, max_q = 0, gradient_norm = 0, clipped_rows = 0;
   double weight_sum = 0, weight_squares = 0;  // importance weights
   double curiosity_loss = 0;                  // where the curiosity model was trained with it
+  double own_loss = 0;                        // of this rank; `loss` is the mean over all
 };
 
 // Sums over a block's rows, in the order of the rows.
@@ -82,8 +88,8 @@ struct UpdateBuffers {
   float* target = nullptr;
   float* first = nullptr;
   float* second = nullptr;
-  float* gradient = nullptr;
-  float* partial = nullptr;      // [splits, parameters]
+  float* gradient = nullptr;     // [parameters + kRankFigures]
+  float* partial = nullptr;      // [splits, parameters], or the sum over the ranks of `gradient`
   void* online_image = nullptr;  // operand images of the weights
   void* online_transposed = nullptr;
   void* target_image = nullptr;
@@ -93,6 +99,8 @@ struct UpdateBuffers {
   uint32_t* done_blocks = nullptr;  // of the reduction; 0 between updates
   StepScalars* step = nullptr;
   UpdateControl* control = nullptr;
+  const uint32_t* lost = nullptr;  // host memory: not 0 once another rank is lost, nothing is
+                                   // applied from then on
   DeviceStatistics* statistics = nullptr;  // [updates a launch]
 };
 

@@ -15,6 +15,25 @@ absl::Status UpdateGraphs::Create() {
   return absl::OkStatus();
 }
 
+void UpdateGraphs::ShareWith(const NcclGroup* group) {
+  graphs_.clear();
+  group_ = group;
+}
+
+absl::Status UpdateGraphs::EnqueueReduce(const UpdateBuffers& buffers, uint32_t index,
+                                         cudaStream_t stream) const {
+  if (group_ == nullptr) {
+    VIXEN_CUDA_RETURN_IF_ERROR(LaunchReduce(network_, shape_, settings_, buffers, index, stream));
+    return absl::OkStatus();
+  }
+  VIXEN_CUDA_RETURN_IF_ERROR(LaunchReduceOwn(network_, shape_, settings_, buffers, index, stream));
+  VIXEN_RETURN_IF_ERROR(
+      group_->Sum(buffers.gradient, buffers.partial, network_.parameters + kRankFigures, stream));
+  const float share = 1.0f / static_cast<float>(group_->place().size);
+  VIXEN_CUDA_RETURN_IF_ERROR(LaunchReduceJoint(network_, settings_, buffers, index, share, stream));
+  return absl::OkStatus();
+}
+
 absl::Status UpdateGraphs::Enqueue(uint64_t updates, const ReplayView& replay,
                                    const TrainerMemory& memory, cudaStream_t stream) const {
   const auto sample = [&](uint64_t index, cudaStream_t on) {
@@ -33,7 +52,7 @@ absl::Status UpdateGraphs::Enqueue(uint64_t updates, const ReplayView& replay,
     if (i + 1 < updates) VIXEN_CUDA_RETURN_IF_ERROR(sample(i + 1, beside_.get()));
     VIXEN_CUDA_RETURN_IF_ERROR(cudaEventRecord(sampled_.get(), beside_.get()));
     VIXEN_CUDA_RETURN_IF_ERROR(LaunchWeightGradients(network_, shape_, settings_, buffers, stream));
-    VIXEN_CUDA_RETURN_IF_ERROR(LaunchReduce(network_, shape_, settings_, buffers, index, stream));
+    VIXEN_RETURN_IF_ERROR(EnqueueReduce(buffers, index, stream));
     if (curiosity_.period > 0) {
       // After it is known whether the update failed.
       VIXEN_CUDA_RETURN_IF_ERROR(cudaEventRecord(reduced_.get(), stream));
@@ -79,22 +98,19 @@ absl::Status UpdateGraphs::Launch(uint64_t updates, const ReplayView& replay,
 }
 
 absl::Status UpdateGraphs::LaunchFirstHalf(const ReplayView& replay, const UpdateBuffers& buffers,
-                                           bool spoil, cudaStream_t stream) const {
+                                           cudaStream_t stream) const {
   VIXEN_CUDA_RETURN_IF_ERROR(
       LaunchSample(replay, network_, shape_.precision, settings_, buffers, 0, stream));
-  if (spoil) VIXEN_CUDA_RETURN_IF_ERROR(cudaMemsetAsync(buffers.reward, 0xFF, 4, stream));
   VIXEN_CUDA_RETURN_IF_ERROR(LaunchForward(network_, shape_, settings_, buffers, stream));
   VIXEN_CUDA_RETURN_IF_ERROR(LaunchBackward(network_, shape_, settings_, buffers, stream));
   VIXEN_CUDA_RETURN_IF_ERROR(LaunchWeightGradients(network_, shape_, settings_, buffers, stream));
-  VIXEN_CUDA_RETURN_IF_ERROR(LaunchReduce(network_, shape_, settings_, buffers, 0, stream));
+  VIXEN_CUDA_RETURN_IF_ERROR(LaunchReduceOwn(network_, shape_, settings_, buffers, 0, stream));
   return absl::OkStatus();
 }
 
 absl::Status UpdateGraphs::LaunchSecondHalf(const ReplayView& replay, const UpdateBuffers& buffers,
                                             cudaStream_t stream) const {
-  PassShape one_part = shape_;
-  one_part.splits = 1;
-  VIXEN_CUDA_RETURN_IF_ERROR(LaunchReduce(network_, one_part, settings_, buffers, 0, stream));
+  VIXEN_CUDA_RETURN_IF_ERROR(LaunchReduceJoint(network_, settings_, buffers, 0, 1.0f, stream));
   VIXEN_CUDA_RETURN_IF_ERROR(LaunchStep(network_, shape_, settings_, buffers, 0, stream));
   VIXEN_CUDA_RETURN_IF_ERROR(LaunchPriorities(replay, settings_, buffers, stream));
   if (curiosity_.period == 0) return absl::OkStatus();

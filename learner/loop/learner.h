@@ -18,6 +18,7 @@
 #include "learner/client/run_book.h"
 #include "learner/curiosity/curiosity_trainer.h"
 #include "learner/loop/actors.h"
+#include "learner/loop/launch_length.h"
 #include "learner/loop/plan.h"
 #include "learner/loop/stored_batches.h"
 #include "learner/loop/training_log.h"
@@ -74,6 +75,10 @@ class Learner {
   absl::Status CheckRanksAgree(bool on_gpu);
   // Rank 0's weights, optimiser and count of updates, everywhere.
   absl::Status CopyModelFromLeader();
+  // Gradients on the GPUs where the setting and every rank allow it, else through the host.
+  absl::Status ChooseExchange();
+  // The survivors become the members, with rank 0's model.
+  absl::Status GoOnWith(const Ranks::Survivors& survivors);
   // One exchange: `joint_`, and whether the loop is to end. `taken` other than OK: the others hear
   // of it, and it comes back.
   absl::Status AgreeOnTurn(const absl::Status& taken, const StopFlag& stop, bool& ended);
@@ -101,7 +106,7 @@ class Learner {
   uint64_t UpdatesAllowed() const;
   bool MaySample() const { return UpdatesAllowed() > 0; }
   // With ranks: all of them may.
-  bool MayUpdate() const { return ranks_ == nullptr ? MaySample() : joint_.may_update; }
+  bool MayUpdate() const { return ranks_ == nullptr ? MaySample() : joint_.updates > 0; }
   // Rows inserted by all ranks.
   uint64_t Transitions() const { return ranks_ == nullptr ? transitions_ : joint_.transitions; }
   bool Done() const;
@@ -123,6 +128,10 @@ class Learner {
 
   // Checkpoints (learner_checkpoint.cc).
   absl::Status SaveCut(LearnerCut& cut) const;
+  // Open windows of the run at `place`; null where it has none.
+  absl::StatusOr<std::unique_ptr<NStepBuilder>> WindowsOf(const LearnerCut& cut, int place) const;
+  // Whether a cut that was read whole holds what may be gone on from.
+  absl::Status CheckUsable(const LearnerCut& cut) const;
   absl::Status RestoreCut(const LearnerCut& cut);
   // Begins a checkpoint when one is due and would hold anything new, and tells the actors of one
   // that was written.
@@ -157,6 +166,8 @@ class Learner {
   EventQueue events_{16};
   RateLimiter limiter_;
   std::unique_ptr<Updater> updater_;
+  std::optional<int> gpu_;  // of the updater
+  LaunchLength launch_length_;
   // Null when curiosity_max is 0, or when the updater trains the model.
   std::unique_ptr<CuriosityTrainer> curiosity_trainer_;
   Curiosity* curiosity_ = nullptr;  // the model, of either; null when curiosity_max is 0
@@ -172,7 +183,7 @@ class Learner {
 
   // What the ranks agreed on last.
   struct Joint {
-    bool may_update = false;
+    uint64_t updates = 0;  // that all may make now
     bool checkpoint = false;
     double least_share = 0;
     uint64_t transitions = 0;

@@ -9,6 +9,7 @@
 #include "base/status_macros.h"
 #include "base/version.h"
 #include "learner/checkpoint/cut_check.h"
+#include "learner/checkpoint/resume_check.h"
 #include "learner/loop/learner.h"
 #include "proto/codec/convert.h"
 #include "proto/config/config_file.h"
@@ -81,12 +82,37 @@ absl::Status Learner::SaveCut(LearnerCut& cut) const {
   return absl::OkStatus();
 }
 
-absl::Status Learner::RestoreCut(const LearnerCut& cut) {
-  const v1::Checkpoint& head = cut.head;
+absl::StatusOr<std::unique_ptr<NStepBuilder>> Learner::WindowsOf(const LearnerCut& cut,
+                                                                 int place) const {
+  const v1::CheckpointRun& run = cut.head.runs(place);
+  if (run.slots() == 0) return nullptr;
+  WindowsCut windows{.next_launch = run.next_launch(), .slots = run.slots()};
+  for (size_t i = 0; i < cut.window_run.size(); ++i) {
+    if (cut.window_run[i] != static_cast<uint32_t>(place)) continue;
+    windows.slot.push_back(cut.window_slot[i]);
+    windows.rows.push_back(cut.window_rows.Row(i));
+  }
+  auto builder = std::make_unique<NStepBuilder>(plan_.n_step());
+  VIXEN_RETURN_IF_ERROR(builder->Restore(windows));
+  return builder;
+}
+
+absl::Status Learner::CheckUsable(const LearnerCut& cut) const {
+  // Of another run: Resume says what differs, whatever the rows are like.
+  if (!CheckResume(cut.head, "", plan_).ok()) return absl::OkStatus();
   VIXEN_RETURN_IF_ERROR(CheckCut(cut, plan_.bars));
+  VIXEN_RETURN_IF_ERROR(CheckCut(cut.replay, plan_.config.replay().capacity()));
   if (plan_.curious() != cut.curiosity.has_value()) {
     return absl::DataLossError("checkpoint is damaged: curiosity and curiosity_max disagree");
   }
+  for (int place = 0; place < cut.head.runs_size(); ++place) {
+    VIXEN_RETURN_IF_ERROR(WindowsOf(cut, place).status());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Learner::RestoreCut(const LearnerCut& cut) {
+  const v1::Checkpoint& head = cut.head;
   VIXEN_RETURN_IF_ERROR(updater_->RestoreTrainer(cut.trainer));
   if (curiosity_ != nullptr) VIXEN_RETURN_IF_ERROR(curiosity_->Restore(*cut.curiosity));
   VIXEN_RETURN_IF_ERROR(updater_->RestoreReplay(cut.replay));
@@ -100,15 +126,8 @@ absl::Status Learner::RestoreCut(const LearnerCut& cut) {
 
   for (int place = 0; place < head.runs_size(); ++place) {
     const v1::CheckpointRun& run = head.runs(place);
-    if (run.slots() == 0) continue;
-    WindowsCut windows{.next_launch = run.next_launch(), .slots = run.slots()};
-    for (size_t i = 0; i < cut.window_run.size(); ++i) {
-      if (cut.window_run[i] != static_cast<uint32_t>(place)) continue;
-      windows.slot.push_back(cut.window_slot[i]);
-      windows.rows.push_back(cut.window_rows.Row(i));
-    }
-    auto builder = std::make_unique<NStepBuilder>(plan_.n_step());
-    VIXEN_RETURN_IF_ERROR(builder->Restore(windows));
+    VIXEN_ASSIGN_OR_RETURN(std::unique_ptr<NStepBuilder> builder, WindowsOf(cut, place));
+    if (builder == nullptr) continue;
     RunInput* home = nullptr;
     for (RunInput& input : inputs_) {
       if (input.actor == run.sheet().actor()) home = &input;

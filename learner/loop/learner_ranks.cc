@@ -15,6 +15,7 @@
 #include "absl/strings/str_join.h"
 #include "base/status_macros.h"
 #include "base/version.h"
+#include "learner/device/rank_exchange.h"
 #include "learner/loop/learner.h"
 #include "proto/config/leaf.h"
 #include "proto/config/settings.h"
@@ -27,7 +28,7 @@ namespace {
 enum Said : size_t {
   kLeaving,
   kFailed,
-  kMayUpdate,
+  kUpdates,
   kDone,
   kLeastShare,
   kTransitions,
@@ -115,13 +116,50 @@ absl::Status Learner::CopyModelFromLeader() {
   return curiosity_->Restore(curiosity);
 }
 
+absl::Status Learner::ChooseExchange() {
+  if (!gpu_.has_value()) return absl::OkStatus();  // so it is with all of them
+  VIXEN_ASSIGN_OR_RETURN(const std::vector<std::string> said,
+                         ranks_->Gather(ToText(OfferNccl(*gpu_))));
+  std::vector<NcclOffer> offers;
+  for (const std::string& text : said) offers.push_back(OfferOf(text));
+  const std::string obstacle = NcclObstacle(offers, ranks_->members());
+  VIXEN_ASSIGN_OR_RETURN(const bool nccl,
+                         UsesNccl(plan_.config.parallel().gradient_exchange(), obstacle));
+  if (!nccl) {
+    spdlog::info("gradients go through the host (Gloo), one update a launch{}",
+                 obstacle.empty() ? "" : absl::StrCat(": ", obstacle));
+    return absl::OkStatus();
+  }
+  const double silence = plan_.config.parallel().rank_timeout_seconds();
+  NcclPlace place{.size = static_cast<int>(ranks_->size()),
+                  .join_timeout = ranks_->timeout(),
+                  .timeout = std::chrono::milliseconds(static_cast<int64_t>(silence * 1e3))};
+  std::string id(kNcclIdBytes, '\0');
+  absl::Status status;
+  if (leads()) {
+    absl::StatusOr<std::string> made = NewNcclId();
+    status = made.status();
+    if (made.ok()) id = *std::move(made);
+  }
+  std::vector<char> bytes(id.begin(), id.end());
+  VIXEN_RETURN_IF_ERROR(ranks_->CopyFromLeader(BytesOf(bytes)));
+  VIXEN_RETURN_IF_ERROR(status);
+  place.id.assign(bytes.begin(), bytes.end());
+  const auto& members = ranks_->members();
+  place.place =
+      static_cast<int>(std::find(members.begin(), members.end(), ranks_->rank()) - members.begin());
+  VIXEN_RETURN_IF_ERROR(updater_->JoinRanks(place));
+  spdlog::info("gradients are added up on the {} GPUs by NCCL {}", place.size, offers[0].version);
+  return absl::OkStatus();
+}
+
 absl::Status Learner::AgreeOnTurn(const absl::Status& taken, const StopFlag& stop, bool& ended) {
   std::vector<double> mine(kSaid, 0.0);
   mine[kLeaving] = stop.stopped() ? 1 : 0;
   const absl::StatusOr<double> least_share = updater_->LeastShare();
   const absl::Status& own = taken.ok() ? least_share.status() : taken;
   mine[kFailed] = own.ok() ? 0 : 1;
-  mine[kMayUpdate] = MaySample() ? 1 : 0;
+  mine[kUpdates] = static_cast<double>(std::min(UpdatesAllowed(), UpdatesUntilNext()));
   mine[kDone] = Done() ? 1 : 0;
   mine[kLeastShare] = least_share.value_or(0.0);
   mine[kTransitions] = static_cast<double>(transitions_);
@@ -135,7 +173,7 @@ absl::Status Learner::AgreeOnTurn(const absl::Status& taken, const StopFlag& sto
   if (!gathered.ok()) return gathered.status();
   const auto said = [&](size_t member, Said what) { return (*gathered)[member * kSaid + what]; };
 
-  joint_ = {.may_update = true,
+  joint_ = {.updates = std::numeric_limits<uint64_t>::max(),
             .checkpoint = said(0, kCheckpoint) != 0,
             .least_share = std::numeric_limits<double>::infinity()};
   bool done = false;
@@ -145,7 +183,7 @@ absl::Status Learner::AgreeOnTurn(const absl::Status& taken, const StopFlag& sto
     if (said(i, kFailed) != 0) failed.push_back(rank);
     if (said(i, kLeaving) != 0) leaving.push_back(rank);
     done = done || said(i, kDone) != 0;
-    joint_.may_update = joint_.may_update && said(i, kMayUpdate) != 0;
+    joint_.updates = std::min(joint_.updates, static_cast<uint64_t>(said(i, kUpdates)));
     joint_.least_share = std::min(joint_.least_share, said(i, kLeastShare));
     joint_.transitions += static_cast<uint64_t>(said(i, kTransitions));
   }
@@ -162,14 +200,14 @@ absl::Status Learner::PartFrom(const std::vector<int>& gone, bool failed, bool& 
   };
   const bool go_on =
       plan_.config.parallel().on_rank_lost() == v1::ParallelSettings::CONTINUE && !is_gone(0);
-  joint_.may_update = false;
+  joint_.updates = 0;
   if (go_on && !is_gone(ranks_->rank())) {
     spdlog::warn("rank {} {}: going on without", absl::StrJoin(gone, ", "),
                  failed ? "failed" : "was asked to stop");
     Ranks::Survivors rest{.members = {}, .lost = gone};
     std::copy_if(ranks_->members().begin(), ranks_->members().end(),
                  std::back_inserter(rest.members), [&](int rank) { return !is_gone(rank); });
-    return ranks_->GoOnWith(rest);
+    return GoOnWith(rest);
   }
   ended = true;
   if (!failed) {
@@ -184,7 +222,7 @@ absl::Status Learner::PartFrom(const std::vector<int>& gone, bool failed, bool& 
 
 absl::Status Learner::Recover(const absl::Status& error) {
   if (ranks_ == nullptr || !absl::IsUnavailable(error)) return error;
-  joint_.may_update = false;
+  joint_.updates = 0;
   spdlog::warn("{}", error.ToString());
   const absl::StatusOr<Ranks::Survivors> survivors = ranks_->FindSurvivors();
   const bool go_on = plan_.config.parallel().on_rank_lost() == v1::ParallelSettings::CONTINUE;
@@ -198,9 +236,14 @@ absl::Status Learner::Recover(const absl::Status& error) {
   }
   spdlog::warn("rank {} is lost: going on with {} of them", absl::StrJoin(survivors->lost, ", "),
                survivors->members.size());
-  VIXEN_RETURN_IF_ERROR(ranks_->GoOnWith(*survivors));
+  return GoOnWith(*survivors);
+}
+
+absl::Status Learner::GoOnWith(const Ranks::Survivors& survivors) {
+  VIXEN_RETURN_IF_ERROR(ranks_->GoOnWith(survivors));
   // Where the exchange broke, some may have made the update and others not.
-  return CopyModelFromLeader();
+  VIXEN_RETURN_IF_ERROR(CopyModelFromLeader());
+  return ChooseExchange();
 }
 
 }  // namespace vixen::learner

@@ -4,15 +4,10 @@
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
-#include <arpa/inet.h>
 #include <c10/util/Logging.h>
-#include <netinet/in.h>
 #include <spdlog/spdlog.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -23,78 +18,24 @@
 #include <thread>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
-#include <torch/csrc/distributed/c10d/TCPStore.hpp>
 #include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "base/file.h"
 #include "base/status_macros.h"
+#include "learner/parallel/rank_store.h"
 #include "proto/config/address.h"
 
 namespace vixen::learner {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using StorePtr = c10::intrusive_ptr<c10d::Store>;
 
 constexpr std::chrono::milliseconds kPoll{20};
 
-std::string FirstLine(const std::exception& error) {
-  const std::string text = error.what();
-  return text.substr(0, text.find('\n'));
-}
-
 std::string NameOf(const char* what, int rank) { return absl::StrCat(what, "/", rank); }
-
-// A listening socket on loopback for the store, which would listen on every address otherwise.
-absl::StatusOr<int> ListenOnLoopback(const RankOptions& options) {
-  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  const int on = 1;
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(options.port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  if (socket >= 0 && setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
-      bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
-      listen(socket, 128) == 0) {
-    return socket;
-  }
-  const absl::Status status = base::ErrnoToStatus(
-      errno, "listen", absl::StrCat("MASTER_ADDR:MASTER_PORT 127.0.0.1:", options.port));
-  if (socket >= 0) close(socket);
-  return status;
-}
-
-absl::StatusOr<StorePtr> OpenStore(const RankOptions& options, Clock::time_point deadline,
-                                   StopFlag& stop) {
-  const bool loopback = config::Address{options.master, 0}.IsLoopback();
-  c10d::TCPStoreOptions store;
-  store.port = options.port;
-  store.isServer = options.serves_store;
-  store.waitWorkers = false;
-  store.timeout = std::chrono::milliseconds(2000);
-  if (options.serves_store && loopback) {
-    VIXEN_ASSIGN_OR_RETURN(store.masterListenFd, ListenOnLoopback(options));
-  }
-  while (true) {
-    try {
-      auto tcp =
-          c10::make_intrusive<c10d::TCPStore>(loopback ? "127.0.0.1" : options.master, store);
-      tcp->setTimeout(options.timeout);
-      return StorePtr(c10::make_intrusive<c10d::PrefixStore>(
-          absl::StrCat("vixen/", options.attempt), std::move(tcp)));
-    } catch (const std::exception& error) {
-      if (stop.stopped()) return absl::CancelledError("stopped before the ranks met");
-      if (!options.serves_store && Clock::now() < deadline) continue;
-      return absl::UnavailableError(absl::StrCat("rank ", options.rank, " of ", options.world, ": ",
-                                                 options.master, ":", options.port,
-                                                 " (MASTER_ADDR:MASTER_PORT): ", FirstLine(error)));
-    }
-  }
-}
 
 std::shared_ptr<::gloo::transport::Device> MakeDevice(const RankOptions& options) {
   const char* const interface = std::getenv("GLOO_SOCKET_IFNAME");
@@ -208,6 +149,10 @@ absl::StatusOr<std::unique_ptr<Ranks>> Ranks::Join(const RankOptions& options, S
   // c10d warns, with a stack, of every try to connect and of what is an error here anyway.
   setenv("TORCH_CPP_LOG_LEVEL", "ERROR", /*overwrite=*/0);
   c10::initLogging();
+  // NCCL would listen on another interface, as loopback is its last choice.
+  if (config::Address{options.master, 0}.IsLoopback()) {
+    setenv("NCCL_SOCKET_IFNAME", "lo", /*overwrite=*/0);
+  }
   const Clock::time_point deadline = Clock::now() + options.join_timeout;
   auto state = std::make_unique<State>();
   state->options = options;
@@ -218,6 +163,10 @@ absl::StatusOr<std::unique_ptr<Ranks>> Ranks::Join(const RankOptions& options, S
 
 int Ranks::rank() const { return state_->options.rank; }
 const std::vector<int>& Ranks::members() const { return state_->members; }
+
+std::chrono::milliseconds Ranks::timeout() const {
+  return state_->begun ? state_->options.timeout : state_->options.join_timeout;
+}
 
 void Ranks::Begin() {
   state_->begun = true;

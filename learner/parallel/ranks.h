@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -32,6 +33,9 @@ class Ranks {
       const;  // ranks that are still in, ascending; rank 0 is the first
   size_t size() const { return members().size(); }
   bool leads() const { return rank() == 0; }
+
+  // What a silence is for a loss now.
+  std::chrono::milliseconds timeout() const;
 
   // From here on a silence of `timeout` is a loss; before, while data are still being fetched and
   // checkpoints read, one of join_timeout.

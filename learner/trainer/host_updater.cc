@@ -39,7 +39,10 @@ class HostUpdater : public Updater {
 
   uint64_t updates_at_once() const override { return 1; }
   absl::StatusOr<UpdatesMade> Update(uint64_t most, double least_share) override;
-  void SpoilNextReward() override { spoil_ = true; }
+  absl::Status JoinRanks(const NcclPlace& /*place*/) override {
+    return absl::FailedPreconditionError("NCCL needs replay and updates on a GPU");
+  }
+  void SpoilReward(uint64_t update) override { spoiled_ = update; }
   absl::StatusOr<const Minibatch*> minibatch() override { return &trainer_->minibatch(); }
   absl::Status GatherLast(CuriosityMinibatch& out) override {
     Gather(features_, replay_, sample_, out);
@@ -64,7 +67,7 @@ class HostUpdater : public Updater {
   const std::span<const float> features_;
   Sample sample_;
   UpdateStatistics statistics_;
-  bool spoil_ = false;
+  uint64_t spoiled_ = 0;
 };
 
 absl::StatusOr<UpdatesMade> HostUpdater::Update(uint64_t /*most*/, double least_share) {
@@ -72,7 +75,8 @@ absl::StatusOr<UpdatesMade> HostUpdater::Update(uint64_t /*most*/, double least_
   Minibatch& batch = trainer_->minibatch();
   replay_.Draw(batch.rows, replay_.BetaAt(trainer_->updates()), sample_, least_share);
   Gather(features_, replay_, sample_, batch);
-  if (std::exchange(spoil_, false)) batch.reward[0] = std::numeric_limits<float>::quiet_NaN();
+  if (trainer_->updates() + 1 == spoiled_)
+    batch.reward[0] = std::numeric_limits<float>::quiet_NaN();
   UpdatesMade made;
   made.sampling_seconds = std::chrono::duration<double>(Clock::now() - start).count();
   VIXEN_ASSIGN_OR_RETURN(statistics_, trainer_->Update());

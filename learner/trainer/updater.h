@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "kernels/nn/network.h"
 #include "learner/curiosity/curiosity.h"
+#include "learner/device/rank_exchange.h"
 #include "learner/replay/replay.h"
 #include "learner/trainer/minibatch.h"
 #include "learner/trainer/td_loss.h"
@@ -61,8 +62,13 @@ class Updater {
   // Between one and `most` updates. `least_share` as of Replay::Draw. DATA_LOSS when loss or
   // gradient is not finite: the weights are as before that update, its minibatch is minibatch().
   virtual absl::StatusOr<UpdatesMade> Update(uint64_t most, double least_share) = 0;
-  // Planted fault: the first reward of the next update is not a number.
-  virtual void SpoilNextReward() = 0;
+  // From here on gradients are added up on the GPUs of several ranks; a collective call, and so is
+  // each Update: all make the same number of updates with the same `least_share`.
+  // FAILED_PRECONDITION where this is no GPU's. After UNAVAILABLE from Update, a rank that is lost,
+  // the weights are those after the last whole update, and this must come again before the next.
+  virtual absl::Status JoinRanks(const NcclPlace& place) = 0;
+  // Planted fault: the first reward of update number `update`, counted from 1, is not a number.
+  virtual void SpoilReward(uint64_t update) = 0;
   // Of the last update, on the host.
   virtual absl::StatusOr<const Minibatch*> minibatch() = 0;
   // The curiosity model that is trained with the updates; null: another trains it, from GatherLast.

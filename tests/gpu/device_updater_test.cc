@@ -19,70 +19,13 @@
 #include "learner/curiosity/curiosity_trainer.h"
 #include "learner/trainer/host_updater.h"
 #include "learner/trainer/initial_weights.h"
+#include "tests/gpu/updater_cases.h"
 
 namespace vixen::learner {
 namespace {
 
 using kernels::Parameters;
 using kernels::WeightsKind;
-
-constexpr uint64_t kBars = 5000;
-
-struct Case {
-  ReplayOptions replay{.capacity = 20'000, .seed = 7};
-  TrainerOptions trainer;
-  DeviceUpdaterOptions device{.precision = DevicePrecision::kFp32};
-};
-
-Case SmallCase() {
-  Case small;
-  small.trainer.architecture = {.features = 7,
-                                .hidden1 = 48,
-                                .hidden2 = 32,
-                                .value_hidden = 16,
-                                .advantage_hidden = 32,
-                                .curiosity_hidden = 16};
-  small.trainer.actions = {1, 19, 37, 44};
-  small.trainer.batch_size = 100;
-  small.trainer.max_gradient_norm = 0.05;  // small enough to clip
-  small.trainer.polyak_tau = 0.1;
-  return small;
-}
-
-Case DefaultCase() {
-  Case all;
-  for (uint8_t a = 0; a < kernels::kActions; ++a) all.trainer.actions.push_back(a);
-  all.trainer.batch_size = 256;
-  return all;
-}
-
-std::vector<float> Features(const TrainerOptions& trainer) {
-  std::mt19937_64 random(5);
-  std::normal_distribution<float> normal;
-  std::vector<float> features(kBars * trainer.architecture.features);
-  for (float& x : features) x = normal(random);
-  return features;
-}
-
-std::vector<ReplayRow> Rows(const TrainerOptions& trainer, size_t count, uint64_t seed) {
-  std::mt19937_64 random(seed);
-  std::normal_distribution<float> normal;
-  std::vector<ReplayRow> rows(count);
-  for (ReplayRow& row : rows) {
-    row.bar = static_cast<uint32_t>(random() % (kBars - 2));
-    row.bootstrap_bar = row.bar + 1;
-    for (int k = 0; k < kernels::kPortfolioFeatures; ++k) {
-      row.portfolio[k] = normal(random);
-      row.next_portfolio[k] = normal(random);
-      row.bootstrap_portfolio[k] = normal(random);
-    }
-    row.reward = 2 * normal(random);
-    row.discount = random() % 4 == 0 ? 0.0f : 0.95f;
-    row.td = std::abs(normal(random));
-    row.action = trainer.actions[random() % trainer.actions.size()];
-  }
-  return rows;
-}
 
 class DeviceUpdaterTest : public testing::Test {
  protected:
@@ -278,6 +221,15 @@ std::vector<float> Everything(Updater& updater) {
   }
   all.insert(all.end(), cut.leaves.begin(), cut.leaves.end());
   return all;
+}
+
+std::vector<float> Networks(const Updater& updater) {
+  std::vector<float> both;
+  for (const WeightsKind kind : {WeightsKind::kOnline, WeightsKind::kTarget}) {
+    const Parameters parameters = *updater.Export(kind);
+    both.insert(both.end(), parameters.values.begin(), parameters.values.end());
+  }
+  return both;
 }
 
 Case CuriousCase(Case c, uint32_t period) {
@@ -516,6 +468,54 @@ TEST_F(DeviceUpdaterTest, GoesOnFromACutWithTheSameBytes) {
   EXPECT_EQ(second->RestoreReplay(replay).code(), absl::StatusCode::kInvalidArgument);
 }
 
+// What a resume from weights alone restores: a count of updates, and Adam that begins anew.
+TEST_F(DeviceUpdaterTest, GoesOnFromWeightsAloneAsTheCpuDoes) {
+  Case c = SmallCase();
+  c.trainer.target_period = 3;  // of the count of updates, not of Adam's steps
+  c.replay.beta_updates = 2'000;
+  const std::vector<float> features = Features(c.trainer);
+  auto host = Host(c, features), device = Device(c, features);
+  const std::vector<ReplayRow> rows = Rows(c.trainer, 15'000, 1);
+  for (Updater* updater : {host.get(), device.get()}) {
+    TrainerCut cut = *updater->SaveTrainer();
+    EXPECT_EQ(cut.optimizer.steps, 0.0f);
+    cut.updates = 1'000;
+    ASSERT_TRUE(updater->RestoreTrainer(cut).ok());
+    ASSERT_TRUE(updater->Insert(rows).ok());
+  }
+  ExpectSameUpdates(c, *host, *device, 5, 2e-3, 0.03);
+  for (Updater* updater : {host.get(), device.get()}) {
+    const TrainerCut cut = *updater->SaveTrainer();
+    EXPECT_EQ(cut.updates, 1'005u);
+    EXPECT_EQ(cut.optimizer.steps, 5.0f);
+  }
+}
+
+TEST_F(DeviceUpdaterTest, ACutOfTheGpuGoesOnOnTheCpuAndTheOtherWayRound) {
+  const Case c = SmallCase();
+  const std::vector<float> features = Features(c.trainer);
+  const std::vector<ReplayRow> rows = Rows(c.trainer, 26'000, 1);
+  for (const bool from_gpu : {true, false}) {
+    auto first = from_gpu ? Device(c, features) : Host(c, features);
+    ASSERT_TRUE(first->Insert(rows).ok());
+    while (first->updates() < 20) ASSERT_TRUE(first->Update(4, 0).ok());
+    const TrainerCut trainer = *first->SaveTrainer();
+    ReplayCut replay;
+    ASSERT_TRUE(first->SaveReplay(replay).ok());
+
+    auto host = Host(c, features), device = Device(c, features);
+    for (Updater* updater : {host.get(), device.get()}) {
+      ASSERT_TRUE(updater->RestoreTrainer(trainer).ok());
+      ASSERT_TRUE(updater->RestoreReplay(replay).ok());
+      EXPECT_EQ(updater->updates(), 20u);
+      EXPECT_EQ(updater->inserted(), 26'000u);
+      EXPECT_EQ(updater->Export(WeightsKind::kOnline)->values, trainer.online.values);
+      ASSERT_TRUE(updater->Insert(Rows(c.trainer, 500, 2)).ok());
+    }
+    ExpectSameUpdates(c, *host, *device, 5, 2e-3, 0.03);
+  }
+}
+
 TEST_F(DeviceUpdaterTest, NotANumberStopsBeforeItIsApplied) {
   const Case c = SmallCase();
   const std::vector<float> features = Features(c.trainer);
@@ -523,13 +523,39 @@ TEST_F(DeviceUpdaterTest, NotANumberStopsBeforeItIsApplied) {
   std::vector<ReplayRow> rows = Rows(c.trainer, 1000, 1);
   ASSERT_TRUE(device->Insert(rows).ok());
   ASSERT_TRUE(device->Update(4, 0).ok());
-  const std::vector<float> before = Everything(*device);
-  device->SpoilNextReward();
+  const std::vector<float> before = Networks(*device);
+  const uint64_t made_before = device->updates();
+  device->SpoilReward(made_before + 1);
   const auto made = device->Update(16, 0);
   EXPECT_EQ(made.status().code(), absl::StatusCode::kDataLoss);
   EXPECT_THAT(std::string(made.status().message()), testing::HasSubstr("loss nan at update 5 "));
-  EXPECT_EQ(Everything(*device), before);
+  EXPECT_EQ(Networks(*device), before);
   EXPECT_TRUE(std::isnan((*device->minibatch())->reward[0]));
+}
+
+TEST_F(DeviceUpdaterTest, NotANumberInsideAGraphLeavesTheUpdatesBeforeIt) {
+  const Case c = SmallCase();
+  const std::vector<float> features = Features(c.trainer);
+  auto spoiled = Device(c, features), whole = Device(c, features);
+  const std::vector<ReplayRow> rows = Rows(c.trainer, 1000, 1);
+  for (Updater* updater : {spoiled.get(), whole.get()}) {
+    ASSERT_TRUE(updater->Insert(rows).ok());
+    ASSERT_TRUE(updater->Update(16, 0).ok());
+  }
+  spoiled->SpoilReward(16 + 7);
+  const auto made = spoiled->Update(16, 0);
+  EXPECT_EQ(made.status().code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(std::string(made.status().message()), testing::HasSubstr("loss nan at update 23 "));
+  EXPECT_EQ(spoiled->updates(), 22u);
+  for (const uint64_t updates : {4, 2}) ASSERT_TRUE(whole->Update(updates, 0).ok());
+  EXPECT_EQ(Networks(*spoiled), Networks(*whole));
+  const Minibatch& batch = **spoiled->minibatch();
+  EXPECT_TRUE(std::isnan(batch.reward[0]));
+  // The rest of it is what the next update of the other one draws.
+  ASSERT_TRUE(whole->Update(1, 0).ok());
+  const Minibatch& next = **whole->minibatch();
+  EXPECT_EQ(batch.slot, next.slot);
+  EXPECT_EQ(batch.states, next.states);
 }
 
 TEST_F(DeviceUpdaterTest, NotANumberInsideAGraphStopsTheRest) {

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checkpoints, resume and audit through the real processes: what a killed learner goes on from, and that both
 ends account for every row."""
+import hashlib
 import json
 import shutil
+import struct
 import unittest
 
 from processes import WithProcesses, vixen
@@ -83,6 +85,51 @@ class Resume(Folder):
         self.assertEqual(resumed.wait(), 0, resumed.log.read_text())
         self.assertIn(f"resumed from {older}: {updates} updates", resumed.log.read_text())
         self.assertIn(str(replay), resumed.log.read_text())
+
+    def make_unusable(self, checkpoint):
+        """An action that there is not, under checksums that say the file is as it was written."""
+        replay = checkpoint / "replay.safetensors"
+        content = replay.read_bytes()
+        length = 8 + int.from_bytes(content[:8], "little")
+        header, data = json.loads(content[8:length]), bytearray(content[length:])
+        data[header["action"]["data_offsets"][0] + 3] = 99
+        before = header["__metadata__"]["sha256"].encode()
+        replay.write_bytes(content[:length].replace(before, hashlib.sha256(data).hexdigest().encode()) + data)
+        sums = checkpoint / "SHA256SUMS"
+        sums.write_text(sums.read_text().replace(hashlib.sha256(content).hexdigest(),
+                                                 hashlib.sha256(replay.read_bytes()).hexdigest()))
+
+    def test_a_checkpoint_whose_rows_are_refused_is_passed_over_when_allowed(self):
+        self.record(8)
+        run = self.offline("run", "--out", self.path / "out", "--checkpoint_updates", 200, "--max_updates", 1000)
+        self.assertEqual(run.wait(), 0, run.log.read_text())
+        older, newest = self.checkpoints()[-2:]
+        self.make_unusable(newest)
+        fault = f"{newest}: checkpoint is damaged: row 3: action is 99"
+
+        refused = self.offline("refused", "--out", self.path / "out", "--resume")
+        self.assertEqual(refused.wait(), 1)
+        self.assertIn(f"{fault}; --resume=previous-ok goes on from an older one", refused.log.read_text())
+
+        updates = json.loads(vixen("inspect", older, "--json").stdout)["updates"]
+        resumed = self.offline("resumed", "--out", self.path / "out", "--resume=previous-ok", "--max_updates", updates + 50)
+        self.assertEqual(resumed.wait(), 0, resumed.log.read_text())
+        self.assertIn(f"{fault}; going on from an older one", resumed.log.read_text())
+        self.assertIn(f"resumed from {older}: {updates} updates", resumed.log.read_text())
+
+    def test_without_checkpoints_training_goes_on_from_the_weights(self):
+        self.record(8)
+        run = self.offline("run", "--out", self.path / "out", "--checkpoint_seconds", 0, "--max_updates", 500)
+        self.assertEqual(run.wait(), 0, run.log.read_text())
+        resumed = self.offline("resumed", "--out", self.path / "out", "--checkpoint_updates", 600, "--resume",
+                               "--max_updates", 600)
+        self.assertEqual(resumed.wait(), 0, resumed.log.read_text())
+        self.assertRegex(resumed.log.read_text(), r"resumed from .*weights.safetensors: 500 updates")
+        self.assertEqual(json.loads(vixen("inspect", self.checkpoints()[-1], "--json").stdout)["updates"], 600)
+        steps = (self.checkpoints()[-1] / "optimizer.safetensors").read_bytes()
+        length = 8 + int.from_bytes(steps[:8], "little")
+        first = json.loads(steps[8:length])["network.steps"]["data_offsets"][0]
+        self.assertEqual(struct.unpack_from("<f", steps, length + first)[0], 100)  # Adam began anew
 
     def test_another_setting_that_gives_the_rows_their_meaning_is_refused_with_both_values(self):
         self.record(4)

@@ -3,6 +3,7 @@
 WORLD_SIZE, MASTER_ADDR and MASTER_PORT."""
 import json
 import re
+import shutil
 import unittest
 
 from processes import WithProcesses, free_port, read_log, vixen
@@ -21,11 +22,11 @@ class Ranks(WithProcesses):
                                 "--metrics_listen", "127.0.0.1:0", "--threads", 1, *BED, *NETWORK)
         self.port = self.actor.ports()[0]
 
-    def start_ranks(self, world, *more, of_rank=lambda rank: []):
+    def start_ranks(self, world, *more, of_rank=lambda rank: [], local_rank=lambda rank: rank):
         port = free_port()
         return [self.start(f"rank{rank}", "vixen-learner", "--actor", f"127.0.0.1:{self.port}", "--dataset",
                            self.dataset, "--out", self.path / "out", *LEARNER, *more, *of_rank(rank),
-                           environment={"RANK": str(rank), "WORLD_SIZE": str(world), "LOCAL_RANK": str(rank),
+                           environment={"RANK": str(rank), "WORLD_SIZE": str(world), "LOCAL_RANK": str(local_rank(rank)),
                                         "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)})
                 for rank in range(world)]
 
@@ -103,6 +104,27 @@ class Ranks(WithProcesses):
             self.assertIn(f"{before} updates", rank.log.read_text())
         self.assertEqual(again[0].terminate(), 0, again[0].log.read_text())
         self.assertEqual(again[1].wait(40), 0, again[1].log.read_text())
+
+    @unittest.skipUnless(shutil.which("nvidia-smi"), "no GPU")
+    def test_ranks_on_a_gpu_and_on_the_host_are_refused(self):
+        ranks = self.start_ranks(2, of_rank=lambda rank: ["--device", ["cuda", "cpu"][rank]])
+        for rank in ranks:
+            self.assertEqual(rank.wait(60), 1)
+            self.assertIn("rank 1 has replay and updates on the host, rank 0 has on a GPU", rank.log.read_text())
+
+    @unittest.skipUnless(shutil.which("nvidia-smi"), "no GPU")
+    def test_ranks_that_share_a_gpu_go_through_the_host_and_say_so(self):
+        ranks = self.start_ranks(2, "--device", "cuda", "--max_updates", 300, of_rank=lambda _: [],
+                                 local_rank=lambda _: 0)
+        for rank in ranks:
+            self.assertEqual(rank.wait(), 0, rank.log.read_text())
+            self.assertIn("gradients go through the host (Gloo), one update a launch: ranks 0 and 1 share GPU",
+                          rank.log.read_text())
+        self.assertEqual(self.weights(self.path / "out"), self.weights(self.path / "out" / "rank-1"))
+        refused = self.start_ranks(2, "--device", "cuda", "--gradient_exchange", "nccl", local_rank=lambda _: 0)
+        for rank in refused:
+            self.assertEqual(rank.wait(60), 1)
+            self.assertIn("gradient_exchange is NCCL: ranks 0 and 1 share GPU", rank.log.read_text())
 
     def test_ranks_that_disagree_are_refused_with_both_values(self):
         ranks = self.start_ranks(2, of_rank=lambda rank: ["--learning_rate", [0.001, 0.002][rank]])

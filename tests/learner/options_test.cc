@@ -4,8 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "base/exit_code.h"
 #include "learner/replay/replay.h"
+#include "learner/replay/row.h"
 #include "proto/config/effective.h"
 
 namespace vixen::learner {
@@ -46,6 +48,19 @@ TEST(CheckMemory, TheCapacityThatItNamesFitsAndOneMoreDoesNot) {
   const uint64_t most = std::stoull(text.substr(text.find(mark) + mark.size()));
   EXPECT_TRUE(CheckMemory(WithCapacity(most, false), true, limit).ok());
   EXPECT_FALSE(CheckMemory(WithCapacity(most + 1, false), true, limit).ok());
+}
+
+TEST(CheckMemory, AReplayOnTheGpuTakesNoneOfTheHostButForCheckpoints) {
+  EXPECT_FALSE(CheckMemory(WithCapacity(100'000'000, false), true, 1024 * kMiB).ok());
+  EXPECT_TRUE(CheckMemory(WithCapacity(100'000'000, false), false, 1024 * kMiB).ok());
+  // A cut holds the rows twice: in columns, and as they come from the GPU.
+  const uint64_t rows = 10'000'000;
+  const uint64_t cut = Replay::CutBytesOf(rows) + rows * (sizeof(ReplayRow) + sizeof(float));
+  const absl::Status refused = CheckMemory(WithCapacity(rows, true), false, cut);
+  EXPECT_TRUE(base::IsUsageError(refused));
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr(absl::StrCat("0 MiB of replay + ", cut / kMiB, " MiB for checkpoints")));
+  EXPECT_TRUE(CheckMemory(WithCapacity(rows, true), false, cut + 1024 * kMiB).ok());
 }
 
 TEST(CheckMemory, ALimitBelowWhatTheProgramNeedsSaysSo) {

@@ -45,6 +45,8 @@ class CheckpointStoreTest : public ::testing::Test {
   LearnerCut cut = ExampleCut(plan);
 };
 
+absl::Status Any(const LearnerCut& /*cut*/) { return absl::OkStatus(); }
+
 void ExpectEqual(const OptimizerCut& a, const OptimizerCut& b) {
   EXPECT_EQ(a.first.values, b.first.values);
   EXPECT_EQ(a.second.values, b.second.values);
@@ -52,9 +54,9 @@ void ExpectEqual(const OptimizerCut& a, const OptimizerCut& b) {
 }
 
 TEST_F(CheckpointStoreTest, GivesBackWhatWasWritten) {
-  EXPECT_FALSE((*Store().Newest(false)).has_value()) << "no folder yet";
+  EXPECT_FALSE((*Store().Newest(false, Any)).has_value()) << "no folder yet";
   const std::string path = Write(500);
-  const auto found = Store().Newest(false);
+  const auto found = Store().Newest(false, Any);
   ASSERT_TRUE(found.ok()) << found.status();
   ASSERT_TRUE(found->has_value());
   EXPECT_EQ((*found)->path, path);
@@ -94,7 +96,7 @@ TEST_F(CheckpointStoreTest, KeepsTheNewestAndRemovesWhatAKilledProcessLeft) {
   EXPECT_THAT(Store().Numbers(), ElementsAre(3, 4, 5));
   EXPECT_EQ(Write(6), Store().PathOf(6));
   EXPECT_FALSE(std::filesystem::exists(left));
-  EXPECT_EQ((*Store().Newest(false))->cut.head.updates(), 6u);
+  EXPECT_EQ((*Store().Newest(false, Any))->cut.head.updates(), 6u);
 }
 
 TEST_F(CheckpointStoreTest, NamesADamagedFileAndTakesAnOlderOneOnlyWhenAllowed) {
@@ -102,11 +104,11 @@ TEST_F(CheckpointStoreTest, NamesADamagedFileAndTakesAnOlderOneOnlyWhenAllowed) 
     Write(1);
     const std::string damaged = Write(2) + "/" + file;
     FlipAByte(damaged);
-    const auto refused = Store().Newest(false);
+    const auto refused = Store().Newest(false, Any);
     EXPECT_EQ(refused.status().code(), absl::StatusCode::kDataLoss);
     EXPECT_THAT(refused.status().message(), HasSubstr(damaged));
     EXPECT_THAT(refused.status().message(), HasSubstr("--resume=previous-ok"));
-    const auto older = Store().Newest(true);
+    const auto older = Store().Newest(true, Any);
     ASSERT_TRUE(older.ok()) << older.status();
     EXPECT_EQ((*older)->cut.head.updates(), 1u);
     ASSERT_EQ((*older)->damaged.size(), 1u);
@@ -114,16 +116,38 @@ TEST_F(CheckpointStoreTest, NamesADamagedFileAndTakesAnOlderOneOnlyWhenAllowed) 
   }
 }
 
+TEST_F(CheckpointStoreTest, ACutThatIsWholeButRefusedIsPassedOverAsADamagedOne) {
+  Write(1);
+  const std::string refused = Write(2);
+  const auto check = [](const LearnerCut& read) {
+    return read.head.updates() < 2 ? absl::OkStatus()
+                                   : absl::InvalidArgumentError("row 7: action is 99");
+  };
+  const auto newest = Store().Newest(false, check);
+  EXPECT_EQ(newest.status().code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(newest.status().message(),
+            refused + ": row 7: action is 99; --resume=previous-ok goes on from an older one");
+  const auto older = Store().Newest(true, check);
+  ASSERT_TRUE(older.ok()) << older.status();
+  EXPECT_EQ((*older)->cut.head.updates(), 1u);
+  EXPECT_THAT((*older)->damaged, ElementsAre(refused + ": row 7: action is 99"));
+
+  const absl::Status none =
+      Store().Newest(true, [](const LearnerCut&) { return absl::DataLossError("no"); }).status();
+  EXPECT_EQ(none.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(none.message(), HasSubstr("no checkpoint in "));
+}
+
 TEST_F(CheckpointStoreTest, NamesAMissingFileAndSaysWhenNoneIsGood) {
   const std::string path = Write(1);
   std::filesystem::remove(path + "/windows.safetensors");
   for (const bool previous_ok : {false, true}) {
-    const absl::Status status = Store().Newest(previous_ok).status();
+    const absl::Status status = Store().Newest(previous_ok, Any).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
     EXPECT_THAT(status.message(), HasSubstr(path + "/windows.safetensors is missing"));
   }
   std::filesystem::remove(path + "/SHA256SUMS");
-  EXPECT_THAT(Store().Newest(false).status().message(), HasSubstr("SHA256SUMS"));
+  EXPECT_THAT(Store().Newest(false, Any).status().message(), HasSubstr("SHA256SUMS"));
 }
 
 TEST_F(CheckpointStoreTest, AFailedWriteLeavesTheOlderOnes) {
@@ -151,7 +175,7 @@ TEST_F(CheckpointStoreTest, TheWriterTakesOneCutAtATime) {
     EXPECT_EQ(result->runs[0].sheet().run_id(), 7u);
     EXPECT_GT(result->written.bytes, 1000u);
   }
-  EXPECT_EQ((*Store().Newest(false))->cut.head.updates(), 2u);
+  EXPECT_EQ((*Store().Newest(false, Any))->cut.head.updates(), 2u);
 }
 
 }  // namespace

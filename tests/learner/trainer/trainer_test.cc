@@ -304,6 +304,34 @@ TEST(Trainer, GoesOnFromACutBitByBit) {
   }
 }
 
+// What a resume from weights alone restores: the target's period goes on from the count of updates,
+// Adam begins anew.
+TEST(Trainer, TheCountOfUpdatesIsNotAdamsCountOfSteps) {
+  TrainerOptions options = SmallOptions();
+  options.target_period = 3;
+  const std::unique_ptr<Trainer> fresh = Make(options);
+  const std::unique_ptr<Trainer> resumed = Make(options);
+  TrainerCut cut = resumed->Save();
+  EXPECT_EQ(cut.optimizer.steps, 0.0f);
+  cut.updates = 1000;
+  ASSERT_TRUE(resumed->Restore(cut).ok());
+  const std::vector<float> target = resumed->Export(WeightsKind::kTarget).values;
+  for (uint64_t update = 1001; update <= 1002; ++update) {
+    FillRandomly(options, update, fresh->minibatch());
+    FillRandomly(options, update, resumed->minibatch());
+    ASSERT_TRUE(fresh->Update().ok());
+    ASSERT_TRUE(resumed->Update().ok());
+    EXPECT_EQ(resumed->updates(), update);
+    const bool copied = resumed->Export(WeightsKind::kTarget).values != target;
+    EXPECT_EQ(copied, update == 1002) << update;  // 334 periods
+    EXPECT_EQ(fresh->Export(WeightsKind::kOnline).values,
+              resumed->Export(WeightsKind::kOnline).values);
+  }
+  const TrainerCut after = resumed->Save();
+  EXPECT_EQ(after.updates, 1002u);
+  EXPECT_EQ(after.optimizer.steps, 2.0f);
+}
+
 TEST(Trainer, RefusesACutOfAnotherArchitecture) {
   const std::unique_ptr<Trainer> trainer = Make(SmallOptions());
   TrainerCut cut = trainer->Save();

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// How several learners with GPUs add up their gradients: on the GPUs by NCCL, where each of them
+// has a GPU of its own and can open the library. No CUDA in this header.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "vixen/v1/config.pb.h"
+
+namespace vixen::learner {
+
+// What a rank must know to join the others.
+struct NcclPlace {
+  std::string id;  // NewNcclId of one of them
+  int place = 0, size = 1;
+  std::chrono::milliseconds join_timeout{300'000};
+  std::chrono::milliseconds timeout{30'000};  // a launch that stands still for so long
+};
+
+// What a rank can: its GPU's unique name and NCCL's version, or why it cannot use NCCL.
+struct NcclOffer {
+  std::string gpu, version, obstacle;
+};
+// Of this process; where this build or machine has no CUDA or no NCCL, its obstacle.
+NcclOffer OfferNccl(int gpu);
+absl::StatusOr<std::string> NewNcclId();
+inline constexpr size_t kNcclIdBytes = 128;
+
+// A line for Gather, and back.
+std::string ToText(const NcclOffer& offer);
+NcclOffer OfferOf(const std::string& text);
+
+// Empty where `offers` (by place; `members` are their ranks) let NCCL be used, else why not: a rank
+// that cannot, two ranks with one GPU, two versions.
+std::string NcclObstacle(const std::vector<NcclOffer>& offers, const std::vector<int>& members);
+
+// Whether the gradients go through NCCL: what the setting says, where AUTO, whether they can.
+// FAILED_PRECONDITION where the setting is NCCL and `obstacle` is not empty.
+absl::StatusOr<bool> UsesNccl(v1::ParallelSettings::GradientExchange setting,
+                              const std::string& obstacle);
+
+}  // namespace vixen::learner
