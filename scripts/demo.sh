@@ -31,7 +31,7 @@ while [ $# -gt 0 ]; do
 done
 
 # What can be found wrong is found before the build.
-[[ "$minutes" =~ ^[0-9]+(\.[0-9]+)?$ ]] || die "--minutes takes a number, not '$minutes'"
+[[ "$minutes" =~ ^[0-9]+(\.[0-9]+)?$ && "$minutes" =~ [1-9] ]] || die "--minutes takes a number above 0, not '$minutes'"
 case "${calendar[1]:-24x7}" in
   24x7|equity|fx|futures) ;;
   *) die "--calendar ${calendar[1]}: one of 24x7, equity, fx, futures" ;;
@@ -55,8 +55,9 @@ build() {
   [ -z "${VIXEN_BIN_DIR:-}" ] || return 0
   scripts/build.sh "$preset" "$@"
 }
-bin=$(realpath -m "${VIXEN_BIN_DIR:-build/$preset/bin}")
+bin=$VIXEN_ROOT/build/$preset/bin
 if [ -n "${VIXEN_BIN_DIR:-}" ]; then
+  bin=$(cd "$called_from" && realpath -m "$VIXEN_BIN_DIR")
   say "1/5 Taking the binaries of $VIXEN_BIN_DIR"
 else
   say "1/5 Building (preset $preset)"

@@ -138,6 +138,9 @@ LaunchChoice ChooseLaunch(const AlgorithmChoice& started, Precision configured,
                                   ? CudaAlgorithm::kTiledMma
                                   : CudaAlgorithm::kTiled;
   const bool fits_tf32 = fit.tf32 && (tiles == CudaAlgorithm::kTiled || fit.scaled_fp16);
+  const char* const no_tf32_tiles =
+      fit.tf32 ? "activations might leave the range of scaled fp16, which tiles multiply tf32 in"
+               : "activations might overflow in tiles of fp16 or tf32";
   switch (configured) {
     case Precision::kAuto:
       if (fit.fp16) return {started.algorithm, Precision::kFp16, started.reason};
@@ -145,9 +148,7 @@ LaunchChoice ChooseLaunch(const AlgorithmChoice& started, Precision configured,
         return stepped(Precision::kTf32,
                        base::StrCat(started.reason, "; activations might leave fp16's range"));
       }
-      if (!fits_tf32) {
-        return stepped(Precision::kTf32, "activations might overflow in tiles of fp16 or tf32");
-      }
+      if (!fits_tf32) return stepped(Precision::kTf32, no_tf32_tiles);
       // Resident weights are fp16; tiles scale them and take any number of episodes.
       return {tiles, Precision::kTf32, "activations might leave fp16's range"};
     case Precision::kFp16:
@@ -155,7 +156,7 @@ LaunchChoice ChooseLaunch(const AlgorithmChoice& started, Precision configured,
       return stepped(configured, "activations might leave fp16's range, where they are clamped");
     case Precision::kTf32:
       if (fits_tf32) break;
-      return stepped(configured, "activations might overflow");
+      return stepped(configured, no_tf32_tiles);
     case Precision::kFp32:
       if (fit.split) break;
       return stepped(configured, "activations might leave the range of split products");

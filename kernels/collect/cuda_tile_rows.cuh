@@ -114,7 +114,7 @@ __device__ __forceinline__ StateFragment<kOperand> PresentStates(const LaunchArg
   };
   const StateRow<kOperand> low = row(0);
   const StateRow<kOperand> high = row(1);
-  float4 prices;
+  float4 prices = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
   uint32_t start = 0;
   bool next_is_last = false;
   if (place.ruled) {

@@ -2,6 +2,7 @@
 #include "market/csv/byte_source.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -23,13 +24,15 @@ void ByteSource::Closer::operator()(void* file) const { gzclose(static_cast<gzFi
 absl::StatusOr<ByteSource> ByteSource::Open(const std::string& path) {
   const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return base::ErrnoToStatus(errno, "cannot open", path);
+  struct stat about = {};
+  const bool regular_file = fstat(descriptor, &about) == 0 && S_ISREG(about.st_mode);
   const gzFile file = gzdopen(descriptor, "rb");
   if (file == nullptr) {
     close(descriptor);
     return absl::ResourceExhaustedError(absl::StrCat("cannot open ", path, ": out of memory"));
   }
   gzbuffer(file, kInputBuffer);
-  return ByteSource(path, file);
+  return ByteSource(path, regular_file, file);
 }
 
 absl::StatusOr<size_t> ByteSource::Read(char* into, size_t size) {

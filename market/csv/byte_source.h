@@ -19,14 +19,18 @@ class ByteSource {
   absl::StatusOr<size_t> Read(char* into, size_t size);
 
   const std::string& path() const { return path_; }
+  // Its bytes are all there already; those of a pipe may be waited for.
+  bool regular_file() const { return regular_file_; }
 
  private:
   struct Closer {
     void operator()(void* file) const;
   };
-  ByteSource(std::string path, void* file) : path_(std::move(path)), file_(file) {}
+  ByteSource(std::string path, bool regular_file, void* file)
+      : path_(std::move(path)), regular_file_(regular_file), file_(file) {}
 
   std::string path_;
+  bool regular_file_;
   std::unique_ptr<void, Closer> file_;  // a gzFile
 };
 

@@ -26,6 +26,7 @@ class LineReader {
   // Of the line last returned, from 1.
   uint64_t line_number() const { return line_number_; }
   const std::string& path() const { return source_.path(); }
+  bool regular_file() const { return source_.regular_file(); }
 
  private:
   absl::StatusOr<bool> NextRaw(std::string_view& line);

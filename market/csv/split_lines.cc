@@ -7,10 +7,12 @@
 #include <limits>
 #include <mutex>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/status_macros.h"
 #include "market/csv/fields.h"
 #include "market/csv/number.h"
 
@@ -28,6 +30,19 @@ struct alignas(64) Block {
     size_t first_field;
     uint64_t number;
   };
+
+  void Clear() {
+    lines.clear();
+    fields.clear();
+    numbers.clear();
+  }
+  SplitLine At(size_t index) const {
+    const size_t begin = lines[index].first_field;
+    const size_t end = index + 1 < lines.size() ? lines[index + 1].first_field : fields.size();
+    return {lines[index].text, std::span(fields).subspan(begin, end - begin),
+            std::span(numbers).subspan(begin, end - begin), lines[index].number};
+  }
+
   std::unique_ptr<char[]> text;
   std::vector<Place> lines;
   std::vector<std::string_view> fields;
@@ -45,8 +60,12 @@ struct SplitLines::State {
         decimal(decimal),
         columns(std::move(columns)) {}
 
-  void Cut();
+  void Cut(std::string_view line, Block& block);
   void Fill(Block& block);
+  void FillBlocks();
+  absl::StatusOr<bool> NextHere(SplitLine& line);
+  bool StartThread();
+  void WaitForBlock();
 
   LineReader reader;
   const char delimiter, decimal;
@@ -63,14 +82,29 @@ struct SplitLines::State {
 
   alignas(64) const Block* block = nullptr;  // the caller's, blocks[taken % kBlocks]
   size_t next_line = 0;                      // in it
+  size_t bytes_here = 0;                     // cut by the caller itself
+
   alignas(64) std::jthread thread;
 };
 
+// `line` stays where it is.
+void SplitLines::State::Cut(std::string_view line, Block& block) {
+  block.lines.push_back({line, block.fields.size(), reader.line_number()});
+  SplitFields(line, delimiter, cut);
+  block.fields.insert(block.fields.end(), cut.begin(), cut.end());
+  block.numbers.resize(block.fields.size(), std::numeric_limits<double>::quiet_NaN());
+  double* const numbers = block.numbers.data() + block.lines.back().first_field;
+  for (const int column : columns) {
+    if (column < 0 || column >= static_cast<int>(cut.size())) continue;
+    if (const std::optional<double> number = ParseNumber(cut[column], decimal)) {
+      numbers[column] = *number;
+    }
+  }
+}
+
 void SplitLines::State::Fill(Block& block) {
   if (block.text == nullptr) block.text = std::make_unique_for_overwrite<char[]>(kBlockBytes);
-  block.lines.clear();
-  block.fields.clear();
-  block.numbers.clear();
+  block.Clear();
   size_t used = 0;
   for (;;) {
     if (pending.data() == nullptr) {
@@ -84,24 +118,13 @@ void SplitLines::State::Fill(Block& block) {
     if (used + pending.size() > kBlockBytes) return;
     char* const text = block.text.get() + used;
     std::memcpy(text, pending.data(), pending.size());
-    const std::string_view line(text, pending.size());
     used += pending.size();
+    Cut(std::string_view(text, pending.size()), block);
     pending = {};
-    block.lines.push_back({line, block.fields.size(), reader.line_number()});
-    SplitFields(line, delimiter, cut);
-    block.fields.insert(block.fields.end(), cut.begin(), cut.end());
-    block.numbers.resize(block.fields.size(), std::numeric_limits<double>::quiet_NaN());
-    double* const numbers = block.numbers.data() + block.lines.back().first_field;
-    for (const int column : columns) {
-      if (column < 0 || column >= static_cast<int>(cut.size())) continue;
-      if (const std::optional<double> number = ParseNumber(cut[column], decimal)) {
-        numbers[column] = *number;
-      }
-    }
   }
 }
 
-void SplitLines::State::Cut() {
+void SplitLines::State::FillBlocks() {
   for (bool last = false; !last;) {
     {
       std::unique_lock lock(mutex);
@@ -117,13 +140,38 @@ void SplitLines::State::Cut() {
   }
 }
 
-SplitLines::SplitLines(LineReader lines, char delimiter, char decimal, std::vector<int> columns)
-    : state_(std::make_unique<State>(std::move(lines), delimiter, decimal, std::move(columns))) {
-  state_->Fill(state_->blocks[0]);
-  state_->filled = 1;
-  if (state_->blocks[0].last) return;
-  state_->thread = std::jthread([state = state_.get()] { state->Cut(); });
+absl::StatusOr<bool> SplitLines::State::NextHere(SplitLine& line) {
+  std::string_view text;
+  VIXEN_ASSIGN_OR_RETURN(const bool more, reader.Next(text));
+  if (!more) return false;
+  bytes_here += text.size();
+  blocks[0].Clear();
+  Cut(text, blocks[0]);
+  line = blocks[0].At(0);
+  return true;
 }
+
+bool SplitLines::State::StartThread() {
+  // A pipe may stand still, and an error in a row that came must not wait for its next bytes.
+  if (bytes_here < kBlockBytes || !reader.regular_file()) return false;
+  try {
+    thread = std::jthread([this] { FillBlocks(); });
+  } catch (const std::system_error&) {  // no more threads: it goes on without
+    bytes_here = 0;
+    return false;
+  }
+  return true;
+}
+
+void SplitLines::State::WaitForBlock() {
+  std::unique_lock lock(mutex);
+  changed.wait(lock, [this] { return filled > taken; });
+  block = &blocks[taken % kBlocks];
+  next_line = 0;
+}
+
+SplitLines::SplitLines(LineReader lines, char delimiter, char decimal, std::vector<int> columns)
+    : state_(std::make_unique<State>(std::move(lines), delimiter, decimal, std::move(columns))) {}
 
 SplitLines::~SplitLines() {
   const std::lock_guard lock(state_->mutex);
@@ -133,21 +181,12 @@ SplitLines::~SplitLines() {
 
 absl::StatusOr<bool> SplitLines::Next(SplitLine& line) {
   State& state = *state_;
+  if (!state.thread.joinable() && !state.StartThread()) return state.NextHere(line);
   for (;;) {
-    if (state.block == nullptr) {
-      std::unique_lock lock(state.mutex);
-      state.changed.wait(lock, [&state] { return state.filled > state.taken; });
-      state.block = &state.blocks[state.taken % kBlocks];
-      state.next_line = 0;
-    }
+    if (state.block == nullptr) state.WaitForBlock();
     const Block& block = *state.block;
     if (state.next_line < block.lines.size()) {
-      const size_t index = state.next_line++;
-      const size_t begin = block.lines[index].first_field;
-      const size_t end =
-          index + 1 < block.lines.size() ? block.lines[index + 1].first_field : block.fields.size();
-      line = {block.lines[index].text, std::span(block.fields).subspan(begin, end - begin),
-              std::span(block.numbers).subspan(begin, end - begin), block.lines[index].number};
+      line = block.At(state.next_line++);
       return true;
     }
     if (block.last) {

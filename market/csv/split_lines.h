@@ -20,8 +20,8 @@ struct SplitLine {
 };
 
 // The rest of a file's lines with their fields and the numbers in `columns` (those that are
-// negative or beyond a line's end are passed over). What is beyond the first block of 256 KiB is
-// read, cut and parsed by a thread of its own, up to four blocks ahead of the caller: more than
+// negative or beyond a line's end are passed over). After the first 256 KiB of a regular file they
+// are read, cut and parsed by a thread of its own, up to four blocks ahead of the caller: more than
 // half of the work of reading a table.
 class SplitLines {
  public:

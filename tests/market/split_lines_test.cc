@@ -2,10 +2,15 @@
 #include "market/csv/split_lines.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmath>
+#include <csignal>
 #include <fstream>
+#include <future>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "market/csv/fields.h"
@@ -80,6 +85,32 @@ TEST_F(SplitLinesTest, MayBeLeftAnywhere) {
     SplitLine line;
     for (int i = 0; i < taken; ++i) ASSERT_EQ(*lines.Next(line), true);
   }
+}
+
+TEST_F(SplitLinesTest, OfAPipeComeBeforeItsNextBytesDo) {
+  const std::string path = testing::TempDir() + "split_lines.fifo";
+  unlink(path.c_str());
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  std::string text;
+  while (text.size() < (1 << 20)) text += Row(static_cast<int>(text.size() % 1000)) + "\n";
+  signal(SIGPIPE, SIG_IGN);
+  std::promise<void> read;
+  std::thread writer([&path, &text, until = read.get_future()] {
+    std::ofstream pipe(path);
+    pipe << text << std::flush;
+    until.wait();  // the pipe stays open and silent
+  });
+  {
+    SplitLines lines(LineReader(*ByteSource::Open(path)), ',', '.', {3});
+    SplitLine line;
+    size_t bytes = 0;
+    while (bytes < (300 << 10)) {
+      ASSERT_EQ(*lines.Next(line), true);
+      bytes += line.text.size();
+    }
+  }
+  read.set_value();
+  writer.join();
 }
 
 TEST_F(SplitLinesTest, OfAnEmptyFileAreNone) {

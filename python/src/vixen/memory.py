@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import os
 
 # <malloc.h>
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
-KEPT_BYTES = 256 << 20
+MMAP_BYTES, TRIM_BYTES = 32 << 20, 256 << 20  # 32 MiB is the most that glibc before 2.35 takes
 
 
 @functools.cache
 def keep_freed_memory() -> bool:
-    """Freed memory up to KEPT_BYTES stays with the process; False where the C library is not glibc.
+    """Blocks up to 32 MiB come from the heap, whose end is given back from 256 MiB on, for the whole process and for
+    good. False, and nothing changed, where the C library is not glibc or the environment already says how it is to be
+    (MALLOC_TRIM_THRESHOLD_, MALLOC_MMAP_THRESHOLD_).
 
     gRPC and numpy free some megabytes a batch and need as much again at once. With glibc's defaults each round goes
-    back to the system and is mapped and zeroed anew: a third of the receiver's time. MALLOC_ARENA_MAX and the other
-    variables of mallopt(3) keep their meaning.
+    back to the system and is mapped and zeroed anew: a third of the receiver's time. What lies freed below a block in
+    use stays with the process, as in any heap.
     """
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    if mallopt is None:
+    if "MALLOC_TRIM_THRESHOLD_" in os.environ or "MALLOC_MMAP_THRESHOLD_" in os.environ:
         return False
-    return bool(mallopt(M_MMAP_THRESHOLD, KEPT_BYTES)) and bool(mallopt(M_TRIM_THRESHOLD, KEPT_BYTES))
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (AttributeError, OSError, TypeError):
+        return False
+    kept = [mallopt(option, value) for option, value in ((M_MMAP_THRESHOLD, MMAP_BYTES), (M_TRIM_THRESHOLD, TRIM_BYTES))]
+    return all(kept)

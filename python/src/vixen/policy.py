@@ -28,7 +28,11 @@ PUSH_SECONDS = 30.0
 
 
 def _check_epsilon(epsilon: Any) -> None:
-    if isinstance(epsilon, str) or not 0.0 <= epsilon <= 1.0:
+    try:
+        fits = not isinstance(epsilon, str) and 0.0 <= float(epsilon) <= 1.0
+    except (TypeError, ValueError):
+        fits = False
+    if not fits:
         raise ConfigurationError(f"epsilon is {epsilon!r}, expected 0 … 1", "epsilon", epsilon)
 
 
