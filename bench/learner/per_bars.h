@@ -21,7 +21,7 @@ class PerBars {
   virtual ~PerBars() = default;
   // The slots of so many batches, one after another; the priorities stay.
   virtual absl::Status Draw(uint64_t batches, std::vector<uint32_t>& slots) = 0;
-  // kBarsBatch of each, slots ascending.
+  // kBarsBatch of each; on the GPU the slots must be ascending.
   virtual absl::Status Update(std::span<const uint32_t> slot, std::span<const float> td) = 0;
   virtual absl::StatusOr<double> Total() = 0;
   virtual absl::StatusOr<std::vector<double>> Leaves() = 0;

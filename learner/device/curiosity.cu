@@ -18,11 +18,19 @@ constexpr double kBeta1 = 0.9;
 constexpr double kBeta2 = 0.999;
 constexpr double kEpsilon = 1e-8;
 
-// Whether update `index` of the launch ends a period, and how many did before it.
+// Whether update `index` of the launch ends a period and nothing failed up to it. The same for all
+// threads of the block. A later update may fail meanwhile, on the other stream: that does not
+// count.
 __device__ __forceinline__ bool Due(const CuriosityView& curiosity, const UpdateControl& control,
                                     uint32_t index) {
-  return control.failed == 0 && control.curiosity_failed == 0 &&
-         (control.updates + index + 1) % curiosity.period == 0;
+  __shared__ bool due;
+  if (threadIdx.x == 0) {
+    const uint32_t failed = control.failed;  // 1 + its index
+    due = (failed == 0 || failed > index + 1) && control.curiosity_failed == 0 &&
+          (control.updates + index + 1) % curiosity.period == 0;
+  }
+  __syncthreads();
+  return due;
 }
 
 __device__ __forceinline__ float StateAt(const float* features, uint32_t count, uint32_t bar,

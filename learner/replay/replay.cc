@@ -153,17 +153,26 @@ void Replay::Draw(size_t count, double beta, Sample& sample, double least_share)
   } else {
     for (double& mass : mass_) mass *= total();
     tree_.FindMany(mass_, sample.slot);
-    const double least = least_share > 0.0 ? least_share * total() : double{tree_.least()};
-    for (size_t j = 0; j < count; ++j) {
-      // Who draws a row reads it soon.
-      __builtin_prefetch(&rows_[sample.slot[j]]);
-      sample.weight[j] = static_cast<float>(least / tree_.leaf(sample.slot[j]));
+    if (beta == 0.0) {
+      // Not by a power: a share below float32's range is 0, and PowerInPlace leaves 0 as it is.
+      std::fill(sample.weight.begin(), sample.weight.end(), 1.0f);
+    } else {
+      WeighDrawn(beta, least_share, sample);
     }
-    PowerInPlace(sample.weight, static_cast<float>(beta));
-    for (float& weight : sample.weight) weight = std::min(weight, 1.0f);
   }
   const Generations now = generations();
   for (size_t j = 0; j < count; ++j) sample.generation[j] = now.Of(sample.slot[j]);
+}
+
+void Replay::WeighDrawn(double beta, double least_share, Sample& sample) const {
+  const double least = least_share > 0.0 ? least_share * total() : double{tree_.least()};
+  for (size_t j = 0; j < sample.slot.size(); ++j) {
+    // Who draws a row reads it soon.
+    __builtin_prefetch(&rows_[sample.slot[j]]);
+    sample.weight[j] = static_cast<float>(least / tree_.leaf(sample.slot[j]));
+  }
+  PowerInPlace(sample.weight, static_cast<float>(beta));
+  for (float& weight : sample.weight) weight = std::min(weight, 1.0f);
 }
 
 PriorityUpdates Replay::Update(std::span<const uint32_t> slot, std::span<const uint64_t> generation,

@@ -130,6 +130,8 @@ class Replay {
   }
   // leaves_[i] of a |td|, or −1 (counted) where it is refused.
   void ComputeLeaves(std::span<const float> td);
+  // The importance weights of the slots drawn, beta > 0.
+  void WeighDrawn(double beta, double least_share, Sample& sample) const;
 
   const ReplayOptions options_;
   base::CacheLineVector<Slot> rows_;

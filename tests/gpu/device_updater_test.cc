@@ -558,6 +558,22 @@ TEST_F(DeviceUpdaterTest, NotANumberInsideAGraphLeavesTheUpdatesBeforeIt) {
   EXPECT_EQ(batch.states, next.states);
 }
 
+// The curiosity model of update 22 may still be trained when update 23 is found to have failed.
+TEST_F(DeviceUpdaterTest, NotANumberInsideAGraphLeavesTheCuriosityModelOfTheUpdateBeforeIt) {
+  const Case c = CuriousCase(SmallCase(), 2);
+  const std::vector<float> features = Features(c.trainer);
+  auto spoiled = Device(c, features), whole = Device(c, features);
+  const std::vector<ReplayRow> rows = Rows(c.trainer, 1000, 1);
+  for (Updater* updater : {spoiled.get(), whole.get()}) {
+    ASSERT_TRUE(updater->Insert(rows).ok());
+    ASSERT_TRUE(updater->Update(16, 0).ok());
+  }
+  spoiled->SpoilReward(16 + 7);
+  EXPECT_EQ(spoiled->Update(16, 0).status().code(), absl::StatusCode::kDataLoss);
+  for (const uint64_t updates : {4, 2}) ASSERT_TRUE(whole->Update(updates, 0).ok());
+  EXPECT_EQ(spoiled->curiosity()->Export()->values, whole->curiosity()->Export()->values);
+}
+
 TEST_F(DeviceUpdaterTest, NotANumberInsideAGraphStopsTheRest) {
   const Case c = SmallCase();
   const std::vector<float> features = Features(c.trainer);

@@ -57,6 +57,17 @@ TEST(Replay, WeighsByTheLeastProbableRow) {
   for (size_t j = 0; j < 64; ++j) EXPECT_NEAR(sample.weight[j], expected[sample.slot[j]], 1e-6);
 }
 
+// 1e-30 / 1e30 is 0 in float32.
+TEST(Replay, WeighsAllRowsAlikeAtBetaZeroHoweverFarTheirPrioritiesAreApart) {
+  Replay replay = MakeReplay({1e-30f, 1e30f}, 1.0, 0.0);
+  Sample sample;
+  replay.Draw(8, 0.0, sample);
+  EXPECT_THAT(sample.slot, testing::Contains(1u));
+  EXPECT_THAT(sample.weight, testing::Each(1.0f));
+  replay.Draw(8, 1.0, sample);
+  EXPECT_THAT(sample.weight, testing::Contains(0.0f));
+}
+
 TEST(Replay, AppliesAlphaOnce) {
   EXPECT_EQ(MakeReplay({2}, 0.6, 0.0).leaf(0), std::pow(2.0f, 0.6f));
 }
