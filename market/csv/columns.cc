@@ -121,6 +121,9 @@ absl::StatusOr<Columns> Resolve(Columns columns, const CsvOptions& options,
   VIXEN_ASSIGN_OR_RETURN(columns.adjusted_close,
                          finder.Role("adj_close", {"adjclose", "adjustedclose", "closeadj"}));
 
+  // A first column "Price" that has to be the close is no data frame's index.
+  if (columns.time == columns.close) columns.time = -1;
+
   std::vector<std::string> missing;
   const std::pair<const char*, int> required[] = {{"time", columns.time},
                                                   {"open", columns.open},

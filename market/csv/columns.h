@@ -25,7 +25,7 @@ struct Columns {
   bool utc = false;             // the header says that times are UTC
   bool databento = false;       // prices without a decimal point are in 1e-9
   bool numbered = false;        // the time is a first column without a name
-  bool frame_head = false;      // lines "Ticker,X,…" and "Date,,…" may follow the header
+  bool frame_head = false;      // so is "Price", if a line "Ticker,X,…" or "Date,,…" follows
 
   size_t count() const { return names.size(); }
 };

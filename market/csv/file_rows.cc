@@ -35,6 +35,8 @@ class FileReader {
   absl::Status AddPrices();
   absl::StatusOr<bool> AddInstrument();
   absl::StatusOr<bool> TakeFrameHead();
+  bool PassBlank();
+  absl::Status AddBlanks(uint64_t first_row);
   bool LooksLikeANote() const;
   absl::StatusOr<FileRows> CheckNumbering();
   absl::Status Fault(const std::string& fault) const;
@@ -53,7 +55,10 @@ class FileReader {
   std::optional<TimeColumn> times_;
   std::optional<PriceFields> prices_;
   uint64_t data_row_ = 0;
-  std::optional<Zone> own_zone_;  // when the header itself says UTC
+  bool frame_head_seen_ = false;
+  uint64_t blanks_ = 0;            // rows of delimiters alone below the last row so far
+  uint64_t first_blank_line_ = 0;  // theirs
+  std::optional<Zone> own_zone_;   // when the header itself says UTC
   std::string instrument_, scratch_;
   uint32_t number_ = 0;  // of instrument_
   FileRows rows_;
@@ -159,7 +164,33 @@ absl::StatusOr<bool> FileReader::TakeFrameHead() {
     return absl::InvalidArgumentError(
         absl::StrCat(rows_.path, ": line ", line_number_, ": ", head.status().message()));
   }
+  frame_head_seen_ |= *head;
   return head;
+}
+
+// True when the row is delimiters alone. Spreadsheets write such rows above and below their table;
+// whether one stands inside is known when another row follows.
+bool FileReader::PassBlank() {
+  if (!std::ranges::all_of(fields_, &std::string_view::empty)) return false;
+  if (data_row_ > 0 && fields_.size() > 1 && blanks_++ == 0) first_blank_line_ = line_number_;
+  return true;
+}
+
+// The rows of delimiters alone between the last row and the one at hand: rows without a price.
+absl::Status FileReader::AddBlanks(uint64_t first_row) {
+  if (blanks_ == 0) return absl::OkStatus();
+  if (options_.missing == Missing::kError) {
+    return RowError({rows_.path, first_blank_line_, first_row}, "",
+                    "is empty between two bars (--missing drop or --missing segment leaves such "
+                    "rows out)");
+  }
+  rows_.missing += blanks_;
+  blanks_ = 0;
+  if (options_.missing == Missing::kSegment) {
+    rows_.cuts.push_back(
+        {rows_.open.size(), columns_.instrument.empty() ? number_ : SegmentCut::kEvery});
+  }
+  return absl::OkStatus();
 }
 
 absl::Status FileReader::AddLine(const SplitLine& line) {
@@ -167,14 +198,22 @@ absl::Status FileReader::AddLine(const SplitLine& line) {
   numbers_ = line.numbers;
   line_number_ = line.number;
   VIXEN_ASSIGN_OR_RETURN(const bool head, TakeFrameHead());
-  if (head || std::ranges::all_of(fields_, &std::string_view::empty)) return absl::OkStatus();
-  ++data_row_;
+  if (head || PassBlank()) return absl::OkStatus();
+  if (columns_.frame_head && !frame_head_seen_) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        rows_.path, ": no column for time: the first is called ", Quoted(columns_.names[0]),
+        ", and no line `Ticker,…` or `Date,…` of a data frame's head follows; name it: --columns "
+        "time=…"));
+  }
+  const uint64_t row_after_last = data_row_ + 1;
+  data_row_ += blanks_ + 1;
   if (fields_.size() != columns_.count()) {
     return Fault(
         absl::StrCat("has ", fields_.size(), " fields where ", columns_.count(),
                      " are expected: ", Quoted(line.text),
                      LooksLikeANote() ? " (a note? Delete the line, or put # before it)" : ""));
   }
+  VIXEN_RETURN_IF_ERROR(AddBlanks(row_after_last));
   VIXEN_ASSIGN_OR_RETURN(const bool wanted, AddInstrument());
   if (!wanted) return absl::OkStatus();
   const bool halves = columns_.clock >= 0;

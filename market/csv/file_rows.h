@@ -14,6 +14,8 @@ namespace vixen::market::csv {
 
 // A row without a price stood before row `before_row` (size(): after the last) and ends a segment.
 struct SegmentCut {
+  static constexpr uint32_t kEvery = UINT32_MAX;  // instrument: the row did not say whose it is
+
   size_t before_row = 0;
   uint32_t instrument = 0;
 };

@@ -106,11 +106,12 @@ absl::StatusOr<bool> LineReader::NextRaw(std::string_view& line) {
   return true;
 }
 
-absl::StatusOr<bool> LineReader::Next(std::string_view& line) {
+absl::StatusOr<bool> LineReader::Next(std::string_view& line, char delimiter) {
   for (;;) {
     VIXEN_ASSIGN_OR_RETURN(const bool more, NextRaw(line));
     if (!more) return false;
-    if (!line.starts_with('#') && !IsBlank(line)) return true;
+    if (line.starts_with('#')) continue;
+    if (!IsBlank(line) || (delimiter != 0 && line.find(delimiter) != line.npos)) return true;
   }
 }
 

@@ -19,9 +19,11 @@ class LineReader {
 
   explicit LineReader(ByteSource source);
 
-  // False at the end. `line` is valid until the next call. INVALID_ARGUMENT for a line that is too
-  // long and for what is no text: UTF-16, an archive, NUL bytes in the first line.
-  absl::StatusOr<bool> Next(std::string_view& line);
+  // False at the end. `line` is valid until the next call. Comments and blank lines are passed
+  // over, but not blank ones that hold the table's delimiter (a tab; 0: not known).
+  // INVALID_ARGUMENT for a line that is too long and for what is no text: UTF-16, an archive, NUL
+  // bytes in the first line.
+  absl::StatusOr<bool> Next(std::string_view& line, char delimiter = 0);
 
   // Of the line last returned, from 1.
   uint64_t line_number() const { return line_number_; }

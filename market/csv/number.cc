@@ -62,7 +62,9 @@ std::optional<double> ParseGrouped(std::string_view text, char decimal, char tho
     const size_t end = std::min(whole.find(thousands, begin), whole.size());
     const size_t digits = end - begin;
     if (begin == 0 ? digits < 1 || digits > 3 : digits != 3) return std::nullopt;
-    plain += whole.substr(begin, digits);
+    const std::string_view group = whole.substr(begin, digits);
+    if (group.find_first_not_of("0123456789") != group.npos) return std::nullopt;
+    plain += group;
     begin = end + 1;
   }
   const std::string_view rest = text.substr(std::min(text.find(decimal), text.size()));

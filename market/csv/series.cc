@@ -89,6 +89,14 @@ Series TakeSeries(FileRows rows) {
   return {std::move(bars), std::move(rows.tick_volume), std::move(place)};
 }
 
+void Cut(uint32_t instrument, std::vector<Series>& series) {
+  if (instrument != SegmentCut::kEvery) {
+    series[instrument].cut = true;
+    return;
+  }
+  for (Series& each : series) each.cut = true;
+}
+
 // One row behind those of its instrument.
 absl::Status AppendRow(const FileRows& rows, size_t i, Duplicates duplicates, bool reversed,
                        Series& to, uint64_t& repeated) {
@@ -124,13 +132,13 @@ absl::Status AppendFile(FileRows rows, Duplicates duplicates, std::vector<Series
   for (size_t step = 0; step < rows.size(); ++step) {
     const size_t i = reversed ? rows.size() - 1 - step : step;
     while (cut != rows.cuts.end() && (reversed ? cut->before_row > i : cut->before_row <= i)) {
-      series[cut->instrument].cut = true;
+      Cut(cut->instrument, series);
       ++cut;
     }
     VIXEN_RETURN_IF_ERROR(
         AppendRow(rows, i, duplicates, reversed, series[rows.instrument[i]], repeated));
   }
-  for (; cut != rows.cuts.end(); ++cut) series[cut->instrument].cut = true;
+  for (; cut != rows.cuts.end(); ++cut) Cut(cut->instrument, series);
   return absl::OkStatus();
 }
 

@@ -108,7 +108,7 @@ void SplitLines::State::Fill(Block& block) {
   size_t used = 0;
   for (;;) {
     if (pending.data() == nullptr) {
-      const absl::StatusOr<bool> more = reader.Next(pending);
+      const absl::StatusOr<bool> more = reader.Next(pending, delimiter);
       if (!more.ok() || !*more) {
         block.last = true;
         block.end = more.status();
@@ -142,7 +142,7 @@ void SplitLines::State::FillBlocks() {
 
 absl::StatusOr<bool> SplitLines::State::NextHere(SplitLine& line) {
   std::string_view text;
-  VIXEN_ASSIGN_OR_RETURN(const bool more, reader.Next(text));
+  VIXEN_ASSIGN_OR_RETURN(const bool more, reader.Next(text, delimiter));
   if (!more) return false;
   bytes_here += text.size();
   blocks[0].Clear();

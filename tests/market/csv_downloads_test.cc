@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files as they come out of the downloads that people use, and what is said where one cannot be
 // read as it is.
+#include <algorithm>
+
 #include "base/exit_code.h"
 #include "tests/market/csv_fixture.h"
 
@@ -34,6 +36,18 @@ TEST_F(CsvDownloads, YfinanceOfSeveralTickersIsRefused) {
                 {"are both called `High`", "a file for each"});
   ExpectRefused("Price,Close,High,Low,Open\nTicker,AAPL,MSFT,AAPL,MSFT\n",
                 {"a.csv: line 2: holds several instruments side by side, `AAPL` and `MSFT`"});
+}
+
+TEST_F(CsvDownloads, APriceInTheFirstColumnIsNoTime) {
+  ExpectRefused("Price,Open,High,Low,Volume\n100,100,101,99,5\n101,101,102,100,5\n",
+                {"no column for time", "--columns time="});
+  ExpectRefused("Price,Open,High,Low,Close\n100,100,101,99,100\n",
+                {"a.csv: no column for time: the first is called `Price`", "--columns time="});
+  // Either line of a data frame's head tells its index.
+  EXPECT_THAT(Times(Good("Price,Open,High,Low,Close\nDate,,,,\n2024-01-02,1,1,1,1\n")),
+              ElementsAre("2024-01-02T00:00:00Z"));
+  EXPECT_THAT(Times(Good("Price,Open,High,Low,Close\nTicker,X,X,X,X\n2024-01-02,1,1,1,1\n")),
+              ElementsAre("2024-01-02T00:00:00Z"));
 }
 
 TEST_F(CsvDownloads, YfinanceHistoryOfOneTicker) {
@@ -148,7 +162,8 @@ TEST_F(CsvDownloads, ThousandsSeparatorsAreReadOnRequest) {
   EXPECT_THAT(bars.close, ElementsAre(16184.40));
   EXPECT_THAT(bars.high, ElementsAre(1016187.09));
   EXPECT_THAT(bars.low, ElementsAre(184.35));
-  for (const char* wrong : {"1,23", "1,2345", ",123", "1234,567", "1,,234", "1.5,000", "1,234,"}) {
+  for (const char* wrong : {"1,23", "1,2345", ",123", "1234,567", "1,,234", "1.5,000", "1,234,",
+                            "1e0,001", "1,1e3", "1,-23", "--1,000", "nan,000", "1,+00"}) {
     ExpectRefused({"time;open;high;low;close\n2024-01-02;" + std::string(wrong) + ";1;1;1\n"},
                   options, {"is not a finite decimal number"});
   }
@@ -189,9 +204,43 @@ TEST_F(CsvDownloads, OnePriceAloneIsNamedWithItsRemedy) {
                 {"no column for open, high, low", "--columns open=close,high=close,low=close"});
 }
 
-TEST_F(CsvDownloads, RowsOfDelimitersAloneAreBlank) {
+TEST_F(CsvDownloads, RowsOfDelimitersAloneAreBlankAboveAndBelowTheBars) {
   const Bars bars = Good("time,open,high,low,close\n,,,,\n2024-01-02,1,1,1,1\n,,,,\n\"\",,,,\n");
   EXPECT_EQ(bars.size(), 1u);
+  EXPECT_TRUE(bars.left_out.empty());
+}
+
+TEST_F(CsvDownloads, RowsOfDelimitersAloneBetweenBarsAreRowsWithoutAPrice) {
+  for (const char delimiter : {',', ';', '\t'}) {
+    const std::string blank = std::string(4, delimiter) + "\n";
+    std::string text = "time,open,high,low,close\n" + std::string(",,,,\n") +
+                       "2024-01-02,1,1,1,1\n,,,,\n,,,,\n2024-01-03,1,1,1,1\n2024-01-04,0,1,1,1\n";
+    std::ranges::replace(text, ',', delimiter);
+    ExpectRefused(text, {"a.csv: line 4 (row 2)", "--missing drop or --missing segment"});
+    CsvOptions options;
+    options.missing = Missing::kDrop;
+    ExpectRefused({text}, options, {"a.csv: line 7 (row 5)", "open = 0"});
+    text.resize(text.find("2024-01-04"));
+    text += blank;
+    Bars bars = Good(text, options);
+    EXPECT_EQ(bars.size(), 2u);
+    EXPECT_EQ(bars.left_out.at("rows without a price"), 2u);
+    EXPECT_THAT(bars.last, ElementsAre(0, 1));
+    options.missing = Missing::kSegment;
+    bars = Good(text, options);
+    EXPECT_EQ(bars.left_out.at("rows without a price"), 2u);
+    EXPECT_THAT(bars.last, ElementsAre(1, 1));
+  }
+}
+
+TEST_F(CsvDownloads, ARowOfDelimitersAloneEndsTheSegmentOfEveryInstrument) {
+  CsvOptions options;
+  options.missing = Missing::kSegment;
+  const Bars bars = Good(
+      "time,symbol,open,high,low,close\n2024-01-02,A,1,1,1,1\n2024-01-02,B,1,1,1,1\n,,,,,\n"
+      "2024-01-03,A,1,1,1,1\n2024-01-03,B,1,1,1,1\n2024-01-04,A,1,1,1,1\n2024-01-04,B,1,1,1,1\n",
+      options);
+  EXPECT_THAT(bars.last, ElementsAre(1, 0, 1, 1, 0, 1));
 }
 
 TEST_F(CsvDownloads, AdjustedClosesThatAreNotAskedForAreMentioned) {

@@ -96,6 +96,28 @@ absl::StatusOr<std::string> ChooseSettings(const PolicyInputs& inputs, EvalFlags
   return base::StrCat(origin, "; given here: ", absl::StrJoin(changed, ", "));
 }
 
+// Why bars begin to end are no fair test of the policy by what its file says; empty: it says
+// nothing of the kind. `weights` begins the sentence ("The weights were"), `bars` names the bars.
+std::string TrainingWarning(const PolicyInputs& inputs, market::BarRange range,
+                            const std::string& weights, const std::string& bars) {
+  const std::optional<std::string> trained_on = TrainedOn(inputs);
+  if (trained_on && *trained_on != base::ToHex(inputs.dataset->fingerprint())) {
+    return base::StrCat(weights, " trained on another dataset (fingerprint ",
+                        trained_on->substr(0, 12), "…): whether the bars of ", bars,
+                        " were among its training rows cannot be told from here.");
+  }
+  const std::optional<uint64_t> trained_to = TrainedTo(inputs);
+  if (!trained_to || *trained_to <= range.begin) return "";
+  const uint64_t trained_from = inputs.trained_under->begin();
+  const std::string trained = base::StrCat(weights, " trained on bars ", trained_from, " to ",
+                                           *trained_to, " of this dataset, and ", bars);
+  if (trained_from >= range.end) {
+    return base::StrCat(trained, " ends at bar ", range.end,
+                        ": the policy has seen what came after these bars.");
+  }
+  return base::StrCat(trained, " begins at bar ", range.begin, ": the policy has seen these bars.");
+}
+
 absl::StatusOr<market::BarRange> ChooseRange(const PolicyInputs& inputs, const EvalFlags& flags,
                                              std::vector<std::string>& warnings) {
   const market::Dataset& dataset = *inputs.dataset;
@@ -106,18 +128,13 @@ absl::StatusOr<market::BarRange> ChooseRange(const PolicyInputs& inputs, const E
     range.begin = *dataset.train_rows();
   }
   VIXEN_ASSIGN_OR_RETURN(range, dataset.EffectiveRange(range.begin, range.end));
-  const auto trained_on = inputs.metadata.find("dataset_fingerprint");
-  const std::optional<uint64_t> trained_to = TrainedTo(inputs);
-  if (trained_on != inputs.metadata.end() && !trained_on->second.empty() &&
-      trained_on->second != base::ToHex(dataset.fingerprint())) {
-    warnings.push_back(base::StrCat("The weights were trained on another dataset (fingerprint ",
-                                    trained_on->second.substr(0, 12),
-                                    "…): whether these bars were among its training rows cannot be "
-                                    "told from here."));
-  } else if (flags.weights.size() == 1 && trained_to && *trained_to > range.begin) {
-    warnings.push_back(base::StrCat("The weights were trained on bars up to ", *trained_to,
-                                    " of this dataset, and the range begins at bar ", range.begin,
-                                    ": the policy has seen these bars."));
+  std::string warning;
+  // NameFolds looks at a policy a fold.
+  if (flags.weights.size() == 1) {
+    warning = TrainingWarning(inputs, range, "The weights were", "the range");
+  }
+  if (!warning.empty()) {
+    warnings.push_back(std::move(warning));
   } else if (!dataset.train_rows()) {
     warnings.push_back(
         "The dataset has no split by time: these bars may be those that the policy was trained on "
@@ -163,12 +180,13 @@ void NameFolds(const EvalFlags& flags, const std::vector<PolicyInputs>& inputs,
     const size_t own = inputs.size() == 1 ? 0 : i;
     fold.weights = flags.weights[own];
     fold.online_version = inputs[own].weights.online_version;
+    fold.trained_on = TrainedOn(inputs[own]);
     fold.trained_to = TrainedTo(inputs[own]);
-    if (inputs.size() > 1 && fold.trained_to && *fold.trained_to > fold.begin) {
-      warnings.push_back(base::StrCat("Fold ", i + 1, " begins at bar ", fold.begin, ", but ",
-                                      fold.weights, " was trained on bars up to ", *fold.trained_to,
-                                      ": it has seen part of the fold."));
-    }
+    if (inputs.size() == 1) continue;
+    std::string warning =
+        TrainingWarning(inputs[own], {fold.begin, fold.end}, base::StrCat(fold.weights, " was"),
+                        base::StrCat("fold ", i + 1));
+    if (!warning.empty()) warnings.push_back(std::move(warning));
   }
 }
 

@@ -65,11 +65,13 @@ Spread SpreadOf(std::span<const Metrics* const> runs, MetricId id) {
 bool IsUnseen(const Evaluation& evaluation) {
   const EvaluationIdentity& identity = evaluation.identity;
   if (!identity.train_rows || evaluation.begin < *identity.train_rows) return false;
-  if (identity.trained_on && *identity.trained_on != identity.dataset_fingerprint) return false;
-  if (!evaluation.fold_weights) return identity.trained_to.value_or(0) <= evaluation.begin;
-  return std::all_of(
-      evaluation.folds.begin(), evaluation.folds.end(),
-      [](const EvaluationFold& fold) { return fold.trained_to.value_or(0) <= fold.begin; });
+  const auto unseen = [&](const auto& trained, uint64_t begin) {
+    if (trained.trained_on && *trained.trained_on != identity.dataset_fingerprint) return false;
+    return trained.trained_to.value_or(0) <= begin;
+  };
+  if (!evaluation.fold_weights) return unseen(identity, evaluation.begin);
+  return std::all_of(evaluation.folds.begin(), evaluation.folds.end(),
+                     [&](const EvaluationFold& fold) { return unseen(fold, fold.begin); });
 }
 
 bool BeatsBuyAndHold(const EvaluationFold& fold) {

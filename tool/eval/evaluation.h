@@ -80,7 +80,9 @@ struct EvaluationFold {
   uint64_t steps = 0;
   std::string weights;
   uint64_t online_version = 0;
-  std::optional<uint64_t> trained_to;  // bar after the last that its policy was trained on
+  // As those of the identity, of this fold's weights.
+  std::optional<std::string> trained_on;
+  std::optional<uint64_t> trained_to;
   Metrics policy;
   Metrics buy_and_hold;
 };

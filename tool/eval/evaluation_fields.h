@@ -128,6 +128,7 @@ inline void Visit(Fields& f, EvaluationFold& v) {
   f("steps", v.steps);
   f("weights", v.weights);
   f("online_version", v.online_version);
+  f("trained_on", v.trained_on);
   f("trained_to", v.trained_to);
 }
 

@@ -77,10 +77,14 @@ absl::StatusOr<PolicyInputs> LoadPolicyInputs(const std::string& data, const std
   return inputs;
 }
 
+std::optional<std::string> TrainedOn(const PolicyInputs& inputs) {
+  const auto found = inputs.metadata.find("dataset_fingerprint");
+  if (found == inputs.metadata.end() || found->second.empty()) return std::nullopt;
+  return found->second;
+}
+
 std::optional<uint64_t> TrainedTo(const PolicyInputs& inputs) {
-  const auto dataset = inputs.metadata.find("dataset_fingerprint");
-  if (!inputs.trained_under || dataset == inputs.metadata.end() ||
-      dataset->second != HexOf(inputs.dataset->fingerprint())) {
+  if (!inputs.trained_under || TrainedOn(inputs) != HexOf(inputs.dataset->fingerprint())) {
     return std::nullopt;
   }
   if (inputs.trained_under->end() > 0) return inputs.trained_under->end();
@@ -141,9 +145,7 @@ EvaluationIdentity IdentityOf(const PolicyInputs& inputs, const std::string& dat
   identity.dataset_segments =
       static_cast<uint64_t>(std::count(dataset.last().begin(), dataset.last().end(), 1));
   identity.train_rows = dataset.train_rows();
-  if (const std::string trained_on = metadata("dataset_fingerprint"); !trained_on.empty()) {
-    identity.trained_on = trained_on;
-  }
+  identity.trained_on = TrainedOn(inputs);
   identity.trained_to = TrainedTo(inputs);
   identity.weights_path = weights;
   identity.policy = metadata("policy");

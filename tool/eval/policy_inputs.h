@@ -33,6 +33,9 @@ absl::StatusOr<PolicyInputs> LoadPolicyInputs(
     const std::string& data, const std::string& weights,
     std::shared_ptr<const market::Dataset> dataset = nullptr);
 
+// Fingerprint of the dataset that the weights' file says they were trained on.
+std::optional<std::string> TrainedOn(const PolicyInputs& inputs);
+
 // Bar after the last that the weights were trained on, where their file says so for this dataset:
 // the end of its range, else the training rows of the split.
 std::optional<uint64_t> TrainedTo(const PolicyInputs& inputs);

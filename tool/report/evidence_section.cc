@@ -92,6 +92,13 @@ std::string SpreadText(const std::vector<const Metrics*>& runs, MetricId id) {
                       MetricText(spec, {spread.most, ""}), ".");
 }
 
+std::string TrainedTo(const Evaluation& evaluation, const EvaluationFold& fold) {
+  if (fold.trained_on && *fold.trained_on != evaluation.identity.dataset_fingerprint) {
+    return "another dataset";
+  }
+  return fold.trained_to ? Count(*fold.trained_to) : "not said";
+}
+
 std::string FoldPart(const Evaluation& evaluation) {
   if (evaluation.folds.empty()) return "";
   const size_t count = evaluation.folds.size();
@@ -125,7 +132,7 @@ std::string FoldPart(const Evaluation& evaluation) {
                {Date(fold.end_time)},
                {Count(fold.steps)},
                {.text = absl::StrCat(fold.online_version), .title = fold.weights},
-               {fold.trained_to ? Count(*fold.trained_to) : "not said"},
+               {TrainedTo(evaluation, fold)},
                std::move(own),
                CellOf(fold.buy_and_hold, MetricId::kTotalReturn),
                CellOf(fold.policy, MetricId::kSharpe),

@@ -123,7 +123,7 @@ TEST_F(Commands, EvalBelievesTheWeightsRatherThanTheSplit) {
   EXPECT_THAT(says(fingerprint, ""), HasSubstr("not used in training"));
   EXPECT_EQ(ReadJson(In("e.json"))["identity"]["trained_to"], 13);
   std::string text = says(fingerprint, "end: 26");
-  EXPECT_THAT(text, HasSubstr("trained on bars up to 26 of this dataset, and the range begins at "
+  EXPECT_THAT(text, HasSubstr("trained on bars 0 to 26 of this dataset, and the range begins at "
                               "bar 13: the policy has seen these bars"));
   EXPECT_THAT(text, HasSubstr("NOT separated from training"));
   text = says(std::string(64, 'a'), "");
@@ -226,10 +226,61 @@ TEST_F(Commands, EvalSaysWhenAFoldsPolicyHasSeenTheFold) {
   ASSERT_TRUE(Run({"eval", "--data", data, "--folds", "2", "--weights", weights, "--weights",
                    weights, "--out", In("e.json")})
                   .ok());
-  EXPECT_THAT(printed_, HasSubstr("Fold 1 begins at bar 13"));
-  EXPECT_THAT(printed_, HasSubstr("up to 20: it has seen part of the fold"));
-  EXPECT_THAT(printed_, HasSubstr("Fold 2 begins at bar 19"));
+  EXPECT_THAT(printed_, HasSubstr("was trained on bars 0 to 20 of this dataset, and fold 1 begins "
+                                  "at bar 13: the policy has seen these bars"));
+  EXPECT_THAT(printed_, HasSubstr("and fold 2 begins at bar 19: the policy has seen these bars"));
   EXPECT_EQ(ReadJson(In("e.json"))["folds"][0]["trained_to"], 20);
+}
+
+TEST_F(Commands, EvalTakesNoFoldForUnseenWhoseWeightsAreOfAnotherDataset) {
+  const std::string data = WriteDataset();
+  const std::string fingerprint = base::ToHex(market::Dataset::Load(data).value()->fingerprint());
+  const auto trained_on = [&](const std::string& dataset, const std::string& name) {
+    const std::string written =
+        WriteWeights(37, {{"dataset_fingerprint", dataset}, {"environment", "begin: 0\n"}});
+    std::filesystem::rename(written, In(name));
+    return In(name);
+  };
+  const std::string own = trained_on(fingerprint, "own"),
+                    foreign = trained_on(std::string(64, 'a'), "foreign");
+  const auto eval = [&](const std::string& first, const std::string& second) {
+    EXPECT_TRUE(Run({"eval", "--data", data, "--folds", "2", "--weights", first, "--weights",
+                     second, "--out", In("e.json")})
+                    .ok());
+    return printed_;
+  };
+  std::string text = eval(own, own);
+  EXPECT_THAT(text, HasSubstr(", not used in training"));
+  EXPECT_THAT(text, Not(HasSubstr("another dataset")));
+  text = eval(own, foreign);
+  EXPECT_THAT(text, HasSubstr("NOT separated from training"));
+  EXPECT_THAT(text, HasSubstr(foreign + " was trained on another dataset (fingerprint "
+                                        "aaaaaaaaaaaa…): whether the bars of fold 2"));
+  EXPECT_THAT(text, Not(HasSubstr("the bars of fold 1")));
+  const Json json = ReadJson(In("e.json"));
+  EXPECT_EQ(json["folds"][0]["trained_on"], fingerprint);
+  EXPECT_EQ(json["folds"][1]["trained_on"], std::string(64, 'a'));
+  ASSERT_TRUE(Run({"report", In("e.json"), "--out", In("r.html")}).ok());
+  const std::string page = base::ReadFile(In("r.html")).value();
+  EXPECT_THAT(page, HasSubstr("not separated from the training bars"));
+  EXPECT_THAT(page, HasSubstr("another dataset"));
+  text = eval(foreign, own);
+  EXPECT_THAT(text, HasSubstr("NOT separated from training"));
+  EXPECT_THAT(text, HasSubstr("whether the bars of fold 1"));
+}
+
+TEST_F(Commands, EvalDoesNotSayThatBarsBeforeTheTrainingWereSeen) {
+  const std::string data = WriteDataset();
+  const std::string fingerprint = base::ToHex(market::Dataset::Load(data).value()->fingerprint());
+  const std::string weights = WriteWeights(
+      37, {{"dataset_fingerprint", fingerprint}, {"environment", "begin: 13\nend: 26\n"}});
+  ASSERT_TRUE(Run({"eval", "--data", data, "--weights", weights, "--range", "0:13"}).ok());
+  EXPECT_THAT(printed_, HasSubstr("trained on bars 13 to 26 of this dataset, and the range ends at "
+                                  "bar 13: the policy has seen what came after these bars"));
+  EXPECT_THAT(printed_, Not(HasSubstr("has seen these bars")));
+  EXPECT_THAT(printed_, HasSubstr("NOT separated from training"));
+  ASSERT_TRUE(Run({"eval", "--data", data, "--weights", weights, "--range", "0:26"}).ok());
+  EXPECT_THAT(printed_, HasSubstr("has seen these bars"));
 }
 
 TEST_F(Commands, EvalWritesTradesAndTheSpreadOfSeeds) {
