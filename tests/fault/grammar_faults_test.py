@@ -3,11 +3,10 @@
 
 Messages are raw bytes here, so that what no stub would send can be sent.
 """
-import tempfile
 import time
 import unittest
 
-from world import World, actor_pb2, actor_pb2_grpc, books, grpc
+from world import OneWorldTest, actor_pb2, actor_pb2_grpc, books, grpc
 from consumer import Consumer, Stream, batches, open_request
 
 Code = grpc.StatusCode
@@ -23,26 +22,10 @@ def field(number, payload):
     return out + bytes([size]) + payload
 
 
-class GrammarFaults(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.world = World(cls.folder.name, keepalive_seconds=20, progress_deadline_seconds=30)
-        cls.world.start_actor()
-        cls.world.push()
-        cls.number = 0
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.world.close()
-        cls.folder.cleanup()
-
+class GrammarFaults(OneWorldTest):
     def setUp(self):
-        type(self).number += 1
-        self.group = f"g{self.number}"
+        super().setUp()
         self.open = open_request("p", self.group, "c").SerializeToString()
-        self.channel = books.channel_to(self.world.port)
-        self.addCleanup(self.channel.close)
 
     def expect(self, code, *requests, words=""):
         """The stream ends with `code`, and the actor's books balance."""

@@ -129,6 +129,23 @@ class LearnerFaults(WorldTest):
         self.assertEqual(books.dropped(world.sheet(), "lost_with_consumer"), (0, 0))
         self.end(learner)
 
+    def test_a_push_whose_answer_a_proxy_resets_is_pushed_again_and_the_stream_goes_on(self):
+        world = self.world
+        proxy = Proxy(world.port)
+        self.addCleanup(proxy.close)
+        learner = world.start_learner(port=proxy.port)
+        self.more(learner)
+        again = lambda: learner.log.read_text().count("pushing again")
+        for number in (1, 2, 3):
+            proxy.reset_stream_after(1, unary=True)
+            learner.wait_for(lambda: again() == number, "the reset to be noticed")
+            version = world.live().online_version
+            learner.wait_for(lambda: world.live().online_version > version + 3, "weights of later versions")
+            self.more(learner)
+            self.check_agreement(learner)
+        self.assertNotIn("stream ended", learner.log.read_text())
+        self.end(learner)
+
     def test_a_limiter_that_waits_says_what_for(self):
         world = self.world
         learner = world.start_learner(checkpoint_seconds=0.5)
@@ -205,8 +222,8 @@ class LearnerFaults(WorldTest):
         world.actor.kill()
         shift = world.folder / "shift"
         shift.write_text("0")
-        world.environment |= {"LD_PRELOAD": str(BIN.parent / "tests/clock_shift.so"), "VIXEN_CLOCK_SHIFT": str(shift),
-                             "ASAN_OPTIONS": "quarantine_size_mb=1:verify_asan_link_order=0"}
+        world.environment |= {"LD_PRELOAD": str(BIN.parent / "tests/clock_shift.so"), "VIXEN_CLOCK_SHIFT": str(shift)}
+        world.sanitizer_options("verify_asan_link_order=0")
         world.start_actor()
         learner = world.start_learner(checkpoint_seconds=0.5)
         self.more(learner)

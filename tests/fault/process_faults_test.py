@@ -46,7 +46,7 @@ class ProcessFaults(WorldTest):
         self.assertEqual(sheet.in_flight.batches, 2)
 
     def test_one_frozen_of_ten_groups_neither_stops_the_others_nor_grows_the_memory(self):
-        world = self.start(episodes=64, steps=128)
+        world = self.start(episodes=64, steps=128, steady_memory=True)
         collect = [BIN / "vixen", "collect", "--actor", f"127.0.0.1:{world.port}", "--policy", "p", "--launches",
                    "100000", "--summary"]
         children = [subprocess.Popen(collect, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for _ in range(10)]

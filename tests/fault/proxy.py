@@ -56,6 +56,7 @@ class _Link:
         self.server = socket.create_connection(("127.0.0.1", proxy.target), timeout=10)
         self.server.settimeout(None)
         self.frames = {UP: _Frames(_PREFACE_BYTES), DOWN: _Frames(0)}
+        self.begun = set()  # streams on which data came down
         self.sending = {UP: threading.Lock(), DOWN: threading.Lock()}
         self.waiting = b""  # goes up behind the frame that is being sent
         for source, sink, way in ((client, self.server, UP), (self.server, client, DOWN)):
@@ -93,7 +94,7 @@ class _Link:
                 at = ends[0][0]
                 data, self.waiting = data[:at] + self.waiting + data[at:], b""
             return data
-        cut = self.proxy.count_data(ends)
+        cut = self.proxy.count_data(ends, self.begun)
         if cut is None:
             return data
         at, stream = cut
@@ -123,7 +124,7 @@ class Proxy:
         self.refusing = False
         self.flows = {UP: threading.Event(), DOWN: threading.Event()}
         self._reset_after = {}
-        self._reset_stream_after = 0
+        self._reset_stream_after, self._reset_unary = 0, False
         self._lock = threading.Lock()
         self._links = []
         self.heal()
@@ -165,21 +166,26 @@ class Proxy:
         with self._lock:
             self._reset_after[way] = size
 
-    def count_data(self, ends):
+    def count_data(self, ends, begun):
         """(offset, stream) of the frame behind which a stream is to be reset, or None."""
         with self._lock:
             for at, kind, stream in ends:
-                if kind == _DATA and self._reset_stream_after > 0:
+                if kind != _DATA:
+                    continue
+                unary = stream not in begun
+                begun.add(stream)
+                if self._reset_stream_after > 0 and unary == self._reset_unary:
                     self._reset_stream_after -= 1
                     if self._reset_stream_after == 0:
                         return at, stream
         return None
 
-    def reset_stream_after(self, frames):
+    def reset_stream_after(self, frames, unary=False):
         """The HTTP/2 stream whose data come `frames`-th from now on is reset at both ends, as a proxy of HTTP/2
-        does; its connection and other streams live on."""
+        does; its connection and other streams live on. Data that follow others of their stream are counted, or
+        (`unary`) each stream's first, which of a unary call are the answer."""
         with self._lock:
-            self._reset_stream_after = frames
+            self._reset_stream_after, self._reset_unary = frames, unary
 
     @property
     def connections(self):

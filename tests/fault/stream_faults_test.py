@@ -78,7 +78,8 @@ class StreamFaults(WorldTest):
         world.reconcile("new", group="h")
 
     def test_a_slow_reader_beside_a_quick_group_costs_bounded_memory_and_each_batch_has_its_place(self):
-        world = self.start(episodes=64, steps=128, retain_batches=4, keepalive_seconds=20, progress_deadline_seconds=30)
+        world = self.start(episodes=64, steps=128, retain_batches=4, keepalive_seconds=20, progress_deadline_seconds=30,
+                           steady_memory=True)
         slow = self.consume(world.port, "slow", "s", credit=16, pause=0.2)
         quick = self.consume(world.port, "quick", "q", credit=16)
         self.more_batches(quick, 50)
@@ -141,7 +142,7 @@ class StreamFaults(WorldTest):
             self.assertIn(f"GetInfo at {address}: Deadline Exceeded", done.stderr)
 
     def test_a_frozen_consumer_is_evicted_and_the_other_group_goes_on(self):
-        world = self.start(episodes=64, steps=128, keepalive_seconds=20)
+        world = self.start(episodes=64, steps=128, keepalive_seconds=20, steady_memory=True)
         frozen = world.start_consumer("frozen", credit=64)
         other = self.consume(world.port, "other", "h")
         world.wait_until(lambda: world.entries("frozen"), "a first batch")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Small actors, learners and consumers of the fault tests and benches: short launches, narrow networks."""
+import os
 import pathlib
 import subprocess
 import sys
@@ -21,9 +22,9 @@ LEARNER = {"capacity": 20000, "min_size": 64, "samples_per_insert": 1, "batch_si
 
 class World:
     """A folder with a dataset, an actor on a port that it keeps over restarts, and what talks to it; over mTLS
-    when `tls`."""
+    when `tls`. `steady_memory`: resident memory means the same under AddressSanitizer, which then finds less."""
 
-    def __init__(self, folder, tls=False, **settings):
+    def __init__(self, folder, tls=False, steady_memory=False, **settings):
         self.folder = pathlib.Path(folder)
         self.dataset = self.folder / "b2.safetensors"
         if not self.dataset.exists():
@@ -34,10 +35,14 @@ class World:
         self.children = []
         # Of actors and learners. A proxy that is meant for the web must not catch what goes on between them.
         self.environment = {name: "http://127.0.0.1:9" for name in ("http_proxy", "https_proxy", "grpc_proxy")}
-        # So that resident memory means the same under AddressSanitizer.
-        self.environment["ASAN_OPTIONS"] = "quarantine_size_mb=1"
+        if steady_memory:
+            self.sanitizer_options("quarantine_size_mb=1")
         if tls:
             self._use_tls()
+
+    def sanitizer_options(self, options):
+        inherited = self.environment.get("ASAN_OPTIONS", os.environ.get("ASAN_OPTIONS", ""))
+        self.environment["ASAN_OPTIONS"] = f"{inherited}:{options}" if inherited else options
 
     def _use_tls(self):
         made = self.folder / "certificates"
@@ -97,6 +102,11 @@ class World:
     def sheet(self, group="g", policy="p"):
         return books.sheet_of(self.channel, policy, group)
 
+    def live(self, policy="p"):
+        """What the actor says of the policy: its versions, batches, epsilon."""
+        info = actor_pb2_grpc.ActorStub(self.channel).GetInfo(actor_pb2.GetInfoRequest(), timeout=10)
+        return next(live for live in info.policies if live.policy == policy)
+
     def metric(self, name):
         return self.actor.metric(self.metrics_port, name)
 
@@ -140,3 +150,26 @@ class WorldTest(unittest.TestCase):
         if pushed:
             self.world.push()
         return self.world
+
+
+class OneWorldTest(unittest.TestCase):
+    """Tests that share a world, whose actor serves with weights of VERSION; each has a channel of its own."""
+
+    SETTINGS = {"keepalive_seconds": 20, "progress_deadline_seconds": 30}
+    VERSION = 1
+
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.world = World(folder.name, **cls.SETTINGS)
+        cls.addClassCleanup(cls.world.close)
+        cls.world.start_actor()
+        cls.world.push(cls.VERSION)
+        cls.number = 0
+
+    def setUp(self):
+        type(self).number += 1
+        self.group = f"g{self.number}"
+        self.channel = books.channel_to(self.world.port)
+        self.addCleanup(self.channel.close)

@@ -7,11 +7,10 @@ import random
 import socket
 import struct
 import sys
-import tempfile
 import unittest
 
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent.parent / "fault")]
-from world import World, actor_pb2, actor_pb2_grpc, books, channel_to, grpc  # noqa: E402
+from world import OneWorldTest, actor_pb2, actor_pb2_grpc, books, channel_to, grpc  # noqa: E402
 from consumer import Consumer, Stream, batches, open_request  # noqa: E402
 
 Code = grpc.StatusCode
@@ -26,26 +25,8 @@ def frame(kind, flags, stream, payload=b""):
     return struct.pack(">I", len(payload))[1:] + bytes([kind, flags]) + struct.pack(">I", stream) + payload
 
 
-class HostileConsumer(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.world = World(cls.folder.name, episodes=EPISODES, steps=STEPS, chunk_bytes=16384, keepalive_seconds=20,
-                          progress_deadline_seconds=30)
-        cls.world.start_actor()
-        cls.world.push()
-        cls.number = 0
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.world.close()
-        cls.folder.cleanup()
-
-    def setUp(self):
-        type(self).number += 1
-        self.group = f"g{self.number}"
-        self.channel = books.channel_to(self.world.port)
-        self.addCleanup(self.channel.close)
+class HostileConsumer(OneWorldTest):
+    SETTINGS = {**OneWorldTest.SETTINGS, "steady_memory": True, "episodes": EPISODES, "steps": STEPS, "chunk_bytes": 16384}
 
     def begin(self, credit, group=None):
         """A stream in the middle of its first batch: `opened`, the header and one chunk were read."""
@@ -98,7 +79,7 @@ class HostileConsumer(unittest.TestCase):
                 self.books_are(group, offered=1, retained=1)
 
     def test_bytes_that_are_no_message_inside_a_batch_give_the_batch_back(self):
-        opening = open_request("p", "placeholder", "c")
+        opening = open_request("p", "begun", "c")
         for number, raw in enumerate((
                 b"\xff" * 64,                         # no field
                 b"\x0b" * 10_000,                     # groups inside groups
@@ -163,17 +144,13 @@ class HostileConsumer(unittest.TestCase):
         stream = self.begin(1)
         sheet = books.sheet_of(self.world.channel, "p", self.group)
         self.assertEqual(books.pair(sheet.in_flight), (1, ROWS))
-        sequence = self.world_sequence()
+        sequence = self.world.live().batches - 1
         for _ in range(1000):
             stream.acknowledge(self.world.info.run_id, sequence)
         stream.half_close()
         self.assertEqual([message.WhichOneof("part") for message in stream.call][-1], "trailer")
         self.assertEqual(stream.call.code(), Code.OK)
         self.books_are(offered=1, acknowledged=1)
-
-    def world_sequence(self):
-        info = actor_pb2_grpc.ActorStub(self.channel).GetInfo(actor_pb2.GetInfoRequest(), timeout=10)
-        return next(policy.batches for policy in info.policies if policy.policy == "p") - 1
 
     def test_metadata_that_is_too_much_ends_its_own_connection_and_no_other(self):
         stream = self.begin(1)  # on another connection

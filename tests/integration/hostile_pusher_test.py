@@ -7,12 +7,11 @@ import io
 import pathlib
 import pickle
 import sys
-import tempfile
 import unittest
 import zipfile
 
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent.parent / "fault")]
-from world import World, books, grpc, network, np, push, weights_pb2  # noqa: E402
+from world import OneWorldTest, books, grpc, network, np, push, weights_pb2  # noqa: E402
 from stock_client import safetensors, weights_pb2_grpc  # noqa: E402
 
 Code = grpc.StatusCode
@@ -29,24 +28,17 @@ def archive():
     return out.getvalue()
 
 
-class HostilePusher(unittest.TestCase):
+class HostilePusher(OneWorldTest):
+    SETTINGS = {**OneWorldTest.SETTINGS, "steady_memory": True, "max_policies": 2, "max_weights_bytes": 16 * MIB}
+    VERSION = 5
+
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.world = World(cls.folder.name, keepalive_seconds=20, progress_deadline_seconds=30, max_policies=2,
-                          max_weights_bytes=16 * MIB)
-        cls.world.start_actor()
-        cls.world.push(5)
+        super().setUpClass()
         cls.tensors = network(cls.world.info.architecture, np.random.default_rng(6))
 
-    @classmethod
-    def tearDownClass(cls):
-        cls.world.close()
-        cls.folder.cleanup()
-
     def setUp(self):
-        self.channel = books.channel_to(self.world.port)
-        self.addCleanup(self.channel.close)
+        super().setUp()
         self.before = self.live()
 
     def tearDown(self):

@@ -29,10 +29,12 @@ class StockSizes(unittest.TestCase):
         world.push()
         stream = Stream(channel, open_request("p", "g", "c"), timeout=60)
         stream.credit(1)
-        stream.half_close()
-        (_, trailer, size), = batches(stream.call)
+        taken = batches(stream.call)
+        _, trailer, size = next(taken)
         self.assertEqual(size, EPISODES * STEPS * ROW_BYTES)
         self.assertEqual(trailer.statistics.valid_rows, EPISODES * STEPS)
+        stream.half_close()  # before the batch was reserved it would have taken the credit back
+        self.assertEqual(list(taken), [])
 
     def test_weights_of_the_widest_network(self):
         world, channel = self.start(hidden1=1024, hidden2=1024)
