@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/cublas.h"
 
-#include <dlfcn.h>
-
 #include <string>
 
+#include "base/shared_library.h"
 #include "base/str_cat.h"
 
 namespace vixen::kernels {
@@ -17,29 +16,21 @@ const std::string& LibraryName() {
 }
 
 absl::StatusOr<Cublas> Load() {
-  // It stays loaded, as handles of it may live until the process ends.
-  void* library = dlopen(LibraryName().c_str(), RTLD_LAZY | RTLD_LOCAL);
-  if (library == nullptr) {
-    return absl::UnavailableError(base::StrCat(LibraryName(), " cannot be loaded (", dlerror(),
-                                               "): install cuBLAS of CUDA ", CUBLAS_VER_MAJOR,
+  absl::StatusOr<base::SharedLibrary> library = base::SharedLibrary::Open(LibraryName());
+  if (!library.ok()) {
+    return absl::UnavailableError(base::StrCat(library.status().message(),
+                                               ": install cuBLAS of CUDA ", CUBLAS_VER_MAJOR,
                                                ", or put its folder on LD_LIBRARY_PATH"));
   }
   Cublas api;
-  const char* missing = nullptr;
-  const auto find = [&](auto& function, const char* name) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
-    if (function == nullptr && missing == nullptr) missing = name;
-  };
-  find(api.create, "cublasCreate_v2");
-  find(api.destroy, "cublasDestroy_v2");
-  find(api.set_stream, "cublasSetStream_v2");
-  find(api.set_workspace, "cublasSetWorkspace_v2");
-  find(api.set_math_mode, "cublasSetMathMode");
-  find(api.gemm, "cublasGemmEx");
-  find(api.status_text, "cublasGetStatusString");
-  if (missing != nullptr) {
-    return absl::UnavailableError(base::StrCat(LibraryName(), " has no ", missing));
-  }
+  library->Find("cublasCreate_v2", api.create);
+  library->Find("cublasDestroy_v2", api.destroy);
+  library->Find("cublasSetStream_v2", api.set_stream);
+  library->Find("cublasSetWorkspace_v2", api.set_workspace);
+  library->Find("cublasSetMathMode", api.set_math_mode);
+  library->Find("cublasGemmEx", api.gemm);
+  library->Find("cublasGetStatusString", api.status_text);
+  if (absl::Status status = library->FoundAll(); !status.ok()) return status;
   return api;
 }
 

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "learner/device/nccl_library.h"
 
-#include <dlfcn.h>
-
-#include <type_traits>
-
 #include "absl/strings/str_cat.h"
+#include "base/shared_library.h"
+#include "base/status_macros.h"
 
 namespace vixen::learner {
 namespace {
@@ -14,26 +12,17 @@ namespace {
 constexpr char kName[] = "libnccl.so.2";
 
 absl::StatusOr<NcclLibrary> Load() {
-  // It stays loaded: communicators may live until the process ends.
-  void* library = dlopen(kName, RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
-    return absl::UnavailableError(absl::StrCat(kName, " cannot be loaded (", dlerror(), ")"));
-  }
+  VIXEN_ASSIGN_OR_RETURN(base::SharedLibrary library, base::SharedLibrary::Open(kName));
   NcclLibrary api;
-  const char* missing = nullptr;
-  const auto find = [&](auto& function, const char* name) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
-    if (function == nullptr && missing == nullptr) missing = name;
-  };
-  find(api.get_version, "ncclGetVersion");
-  find(api.get_unique_id, "ncclGetUniqueId");
-  find(api.comm_init_rank, "ncclCommInitRank");
-  find(api.comm_abort, "ncclCommAbort");
-  find(api.comm_get_async_error, "ncclCommGetAsyncError");
-  find(api.all_reduce, "ncclAllReduce");
-  find(api.error_text, "ncclGetErrorString");
-  find(api.last_error, "ncclGetLastError");
-  if (missing != nullptr) return absl::UnavailableError(absl::StrCat(kName, " has no ", missing));
+  library.Find("ncclGetVersion", api.get_version);
+  library.Find("ncclGetUniqueId", api.get_unique_id);
+  library.Find("ncclCommInitRank", api.comm_init_rank);
+  library.Find("ncclCommAbort", api.comm_abort);
+  library.Find("ncclCommGetAsyncError", api.comm_get_async_error);
+  library.Find("ncclAllReduce", api.all_reduce);
+  library.Find("ncclGetErrorString", api.error_text);
+  library.Find("ncclGetLastError", api.last_error);
+  VIXEN_RETURN_IF_ERROR(library.FoundAll());
   int version = 0;
   if (api.get_version(&version) != ncclSuccess) {
     return absl::UnavailableError(absl::StrCat(kName, " does not say its version"));

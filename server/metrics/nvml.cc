@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/metrics/nvml.h"
 
-#include <dlfcn.h>
-
 #include <utility>
 
+#include "base/shared_library.h"
 #include "base/str_cat.h"
 
 namespace vixen::server {
@@ -46,29 +45,23 @@ struct Nvml::Functions {
 
 absl::StatusOr<std::unique_ptr<Nvml>> Nvml::Open(const std::string& pci_bus_id,
                                                  const char* library) {
-  // It stays loaded: the driver keeps threads in it.
-  void* handle = dlopen(library, RTLD_LAZY | RTLD_LOCAL);
-  if (handle == nullptr) {
+  absl::StatusOr<base::SharedLibrary> opened = base::SharedLibrary::Open(library);
+  if (!opened.ok()) {
     return absl::UnavailableError(base::StrCat(library, " is not here: no GPU metrics"));
   }
   auto functions = std::make_unique<Functions>();
-  const char* missing = nullptr;
-  const auto find = [&](auto& function, const char* name) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(handle, name));
-    if (function == nullptr && missing == nullptr) missing = name;
-  };
-  find(functions->init, "nvmlInit_v2");
-  find(functions->shutdown, "nvmlShutdown");
-  find(functions->error_text, "nvmlErrorString");
-  find(functions->find, "nvmlDeviceGetHandleByPciBusId_v2");
-  find(functions->utilization, "nvmlDeviceGetUtilizationRates");
-  find(functions->power, "nvmlDeviceGetPowerUsage");
-  find(functions->memory, "nvmlDeviceGetMemoryInfo");
-  find(functions->temperature, "nvmlDeviceGetTemperature");
-  find(functions->clock, "nvmlDeviceGetClockInfo");
-  find(functions->ecc_errors, "nvmlDeviceGetTotalEccErrors");
-  if (missing != nullptr) {
-    return absl::UnavailableError(base::StrCat(library, " has no ", missing, ": no GPU metrics"));
+  opened->Find("nvmlInit_v2", functions->init);
+  opened->Find("nvmlShutdown", functions->shutdown);
+  opened->Find("nvmlErrorString", functions->error_text);
+  opened->Find("nvmlDeviceGetHandleByPciBusId_v2", functions->find);
+  opened->Find("nvmlDeviceGetUtilizationRates", functions->utilization);
+  opened->Find("nvmlDeviceGetPowerUsage", functions->power);
+  opened->Find("nvmlDeviceGetMemoryInfo", functions->memory);
+  opened->Find("nvmlDeviceGetTemperature", functions->temperature);
+  opened->Find("nvmlDeviceGetClockInfo", functions->clock);
+  opened->Find("nvmlDeviceGetTotalEccErrors", functions->ecc_errors);
+  if (const absl::Status status = opened->FoundAll(); !status.ok()) {
+    return absl::UnavailableError(base::StrCat(status.message(), ": no GPU metrics"));
   }
   if (const int error = functions->init(); error != kSuccess) {
     return absl::InternalError(base::StrCat("nvmlInit: ", functions->error_text(error)));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <dlfcn.h>
-
 #include "absl/strings/str_format.h"
+#include "base/shared_library.h"
 #include "base/str_cat.h"
 #include "tool/doctor/finding.h"
 #include "tool/format.h"
@@ -24,21 +23,23 @@ constexpr int kComputeMinor = 76;
 constexpr int kLeastDriver = 13'000;  // CUDA 13.0
 constexpr int kLeastCompute = 75;
 
-template <typename Function>
-Function Find(void* library, const char* name) {
-  return reinterpret_cast<Function>(dlsym(library, name));
-}
-
-std::vector<Finding> ExamineDevices(void* library) {
-  const auto init = Find<Init>(library, "cuInit");
-  const auto version = Find<DriverVersion>(library, "cuDriverGetVersion");
-  const auto count = Find<DeviceCount>(library, "cuDeviceGetCount");
-  const auto get = Find<DeviceGet>(library, "cuDeviceGet");
-  const auto name = Find<DeviceName>(library, "cuDeviceGetName");
-  const auto memory = Find<DeviceMemory>(library, "cuDeviceTotalMem_v2");
-  const auto attribute = Find<DeviceAttribute>(library, "cuDeviceGetAttribute");
-  if (!init || !version || !count || !get || !name || !memory || !attribute) {
-    return {{"GPU driver", Verdict::kWarn, "libcuda.so.1 lacks functions that are needed",
+std::vector<Finding> ExamineDevices(base::SharedLibrary& library) {
+  Init init = nullptr;
+  library.Find("cuInit", init);
+  DriverVersion version = nullptr;
+  library.Find("cuDriverGetVersion", version);
+  DeviceCount count = nullptr;
+  library.Find("cuDeviceGetCount", count);
+  DeviceGet get = nullptr;
+  library.Find("cuDeviceGet", get);
+  DeviceName name = nullptr;
+  library.Find("cuDeviceGetName", name);
+  DeviceMemory memory = nullptr;
+  library.Find("cuDeviceTotalMem_v2", memory);
+  DeviceAttribute attribute = nullptr;
+  library.Find("cuDeviceGetAttribute", attribute);
+  if (const absl::Status status = library.FoundAll(); !status.ok()) {
+    return {{"GPU driver", Verdict::kWarn, std::string(status.message()),
              "install a driver for CUDA 13"}};
   }
   if (const int error = init(0); error != 0) {
@@ -77,13 +78,12 @@ std::vector<Finding> ExamineDevices(void* library) {
 }  // namespace
 
 std::vector<Finding> ExamineGpu() {
-  void* library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
-  if (library == nullptr) {
+  absl::StatusOr<base::SharedLibrary> driver = base::SharedLibrary::Open("libcuda.so.1");
+  if (!driver.ok()) {
     return {{"GPU", Verdict::kOk,
              "none: no NVIDIA driver (libcuda.so.1) here; everything runs on the CPU", ""}};
   }
-  // The driver keeps threads: it stays loaded.
-  return ExamineDevices(library);
+  return ExamineDevices(*driver);
 }
 
 }  // namespace vixen::tool
