@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "market/csv/split_lines.h"
 
-#include <array>
-#include <condition_variable>
 #include <cstring>
 #include <limits>
-#include <mutex>
 #include <optional>
 #include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/bounded_queue.h"
 #include "base/status_macros.h"
 #include "market/csv/fields.h"
 #include "market/csv/number.h"
@@ -24,7 +22,7 @@ constexpr size_t kBlocks = 4;
 constexpr size_t kBlockBytes = 256 << 10;
 static_assert(kBlockBytes >= LineReader::kLongestLine);
 
-struct alignas(64) Block {
+struct Block {
   struct Place {
     std::string_view text;
     size_t first_field;
@@ -65,7 +63,6 @@ struct SplitLines::State {
   void FillBlocks();
   absl::StatusOr<bool> NextHere(SplitLine& line);
   bool StartThread();
-  void WaitForBlock();
 
   LineReader reader;
   const char delimiter, decimal;
@@ -73,16 +70,13 @@ struct SplitLines::State {
   std::string_view pending;  // a line that the block before had no room for
   std::vector<std::string_view> cut;
 
-  // Each line changes what one thread alone uses, so the two must not share a cache line.
-  alignas(64) std::array<Block, kBlocks> blocks;  // used in turn
-  std::mutex mutex;
-  std::condition_variable changed;
-  uint64_t filled = 0, taken = 0;  // blocks so far; filled - taken <= kBlocks
-  bool stopped = false;
+  base::BoundedQueue<std::unique_ptr<Block>> empty{kBlocks}, filled{kBlocks};
 
-  alignas(64) const Block* block = nullptr;  // the caller's, blocks[taken % kBlocks]
+  // Each line changes what one thread alone uses, so the two must not share a cache line.
+  alignas(64) std::unique_ptr<Block> block;  // the caller's
   size_t next_line = 0;                      // in it
   size_t bytes_here = 0;                     // cut by the caller itself
+  Block here;                                // a line of it
 
   alignas(64) std::jthread thread;
 };
@@ -125,18 +119,10 @@ void SplitLines::State::Fill(Block& block) {
 }
 
 void SplitLines::State::FillBlocks() {
-  for (bool last = false; !last;) {
-    {
-      std::unique_lock lock(mutex);
-      changed.wait(lock, [this] { return stopped || filled - taken < kBlocks; });
-      if (stopped) return;
-    }
-    Block& block = blocks[filled % kBlocks];
-    Fill(block);
-    last = block.last;
-    const std::lock_guard lock(mutex);
-    ++filled;
-    changed.notify_all();
+  while (std::optional<std::unique_ptr<Block>> next = empty.Pop()) {
+    Fill(**next);
+    const bool last = (*next)->last;
+    if (!filled.Push(*std::move(next)) || last) return;
   }
 }
 
@@ -145,9 +131,9 @@ absl::StatusOr<bool> SplitLines::State::NextHere(SplitLine& line) {
   VIXEN_ASSIGN_OR_RETURN(const bool more, reader.Next(text, delimiter));
   if (!more) return false;
   bytes_here += text.size();
-  blocks[0].Clear();
-  Cut(text, blocks[0]);
-  line = blocks[0].At(0);
+  here.Clear();
+  Cut(text, here);
+  line = here.At(0);
   return true;
 }
 
@@ -160,43 +146,35 @@ bool SplitLines::State::StartThread() {
     bytes_here = 0;
     return false;
   }
+  for (size_t i = 0; i < kBlocks; ++i) empty.Push(std::make_unique<Block>());
   return true;
-}
-
-void SplitLines::State::WaitForBlock() {
-  std::unique_lock lock(mutex);
-  changed.wait(lock, [this] { return filled > taken; });
-  block = &blocks[taken % kBlocks];
-  next_line = 0;
 }
 
 SplitLines::SplitLines(LineReader lines, char delimiter, char decimal, std::vector<int> columns)
     : state_(std::make_unique<State>(std::move(lines), delimiter, decimal, std::move(columns))) {}
 
 SplitLines::~SplitLines() {
-  const std::lock_guard lock(state_->mutex);
-  state_->stopped = true;
-  state_->changed.notify_all();
+  state_->empty.Close();
+  state_->filled.Close();
 }
 
 absl::StatusOr<bool> SplitLines::Next(SplitLine& line) {
   State& state = *state_;
   if (!state.thread.joinable() && !state.StartThread()) return state.NextHere(line);
   for (;;) {
-    if (state.block == nullptr) state.WaitForBlock();
-    const Block& block = *state.block;
-    if (state.next_line < block.lines.size()) {
-      line = block.At(state.next_line++);
+    if (state.block == nullptr) {
+      state.block = *state.filled.Pop();
+      state.next_line = 0;
+    }
+    if (state.next_line < state.block->lines.size()) {
+      line = state.block->At(state.next_line++);
       return true;
     }
-    if (block.last) {
-      if (!block.end.ok()) return block.end;
+    if (state.block->last) {
+      if (!state.block->end.ok()) return state.block->end;
       return false;
     }
-    const std::lock_guard lock(state.mutex);
-    ++state.taken;
-    state.block = nullptr;
-    state.changed.notify_all();
+    state.empty.Push(std::move(state.block));
   }
 }
 

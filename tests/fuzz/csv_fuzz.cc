@@ -10,17 +10,20 @@
 #include "market/csv/reader.h"
 #include "tests/fuzz/input_file.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  const std::string& path = vixen::fuzz::InputFile(data, size);
-  constexpr struct {
-    const char* zone;
-    char decimal, thousands;
-    vixen::market::Missing missing;
-  } kWays[] = {{"", '.', 0, vixen::market::Missing::kError},
-               {"UTC", '.', ',', vixen::market::Missing::kSegment},
-               {"America/New_York", ',', '.', vixen::market::Missing::kDrop}};
-  // One reading an input: mutants of every size come soon.
-  const auto& way = kWays[size % std::size(kWays)];
+namespace {
+
+using vixen::market::Missing;
+
+struct Way {
+  const char* zone;
+  char decimal, thousands;
+  Missing missing;
+};
+constexpr Way kWays[] = {{"", '.', 0, Missing::kError},
+                         {"UTC", '.', ',', Missing::kSegment},
+                         {"America/New_York", ',', '.', Missing::kDrop}};
+
+void Read(const std::string& path, const Way& way) {
   vixen::market::CsvOptions options;
   options.time_zone = way.zone;
   options.decimal = way.decimal;
@@ -28,5 +31,16 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   options.missing = way.missing;
   const auto bars = vixen::market::ReadCsv({path}, options);
   if (bars.ok() && !vixen::market::ValidateBars(*bars).ok()) abort();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string& path = vixen::fuzz::InputFile(data, size);
+#ifdef VIXEN_FUZZ_REPLAY
+  for (const Way& way : kWays) Read(path, way);
+#else
+  Read(path, kWays[size % std::size(kWays)]);  // mutants of every size come soon
+#endif
   return 0;
 }
