@@ -116,13 +116,6 @@ __global__ void MmaBatchKernel(const __grid_constant__ LaunchArguments, const Ti
 
 #endif
 
-template <typename Kernel>
-cudaError_t AllowTwoBlocks(const char* name, Kernel* kernel, int bytes) {
-  const cudaError_t error = cudaFuncSetAttribute(
-      kernel, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared);
-  return error != cudaSuccess ? error : AllowSharedMemory(name, kernel, bytes);
-}
-
 uint32_t BlocksOf(int multiprocessors) {
   return static_cast<uint32_t>(kMmaBlocks * multiprocessors);
 }
@@ -132,7 +125,7 @@ cudaError_t EnqueueSequence(const LaunchArguments& launch, const TilePolicy& pol
                             int multiprocessors, cudaStream_t stream) {
   constexpr int kBytes = sizeof(SequenceMemory);
   const auto kernel = MmaSequenceKernel<kOperand>;
-  const cudaError_t error = AllowTwoBlocks("tiled_mma sequence", kernel, kBytes);
+  const cudaError_t error = AllowSharedBlocks("tiled_mma sequence", kernel, kBytes);
   if (error != cudaSuccess) return error;
   const uint32_t grid =
       std::min((launch.episodes + tile::kMmaRows - 1) / tile::kMmaRows, BlocksOf(multiprocessors));
@@ -145,7 +138,7 @@ cudaError_t EnqueueBatch(const LaunchArguments& launch, const TilePolicy& policy
                          int multiprocessors, cudaStream_t stream) {
   constexpr int kBytes = sizeof(BatchMemory);
   const auto kernel = MmaBatchKernel<kOperand>;
-  const cudaError_t error = AllowTwoBlocks("tiled_mma batch", kernel, kBytes);
+  const cudaError_t error = AllowSharedBlocks("tiled_mma batch", kernel, kBytes);
   if (error != cudaSuccess) return error;
   const uint64_t tiles =
       (static_cast<uint64_t>(launch.episodes) * launch.steps + tile::kMmaRows - 1) / tile::kMmaRows;

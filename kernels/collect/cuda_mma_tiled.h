@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tiled algorithm without wgmma: sm_80, 86, 89 (and, by force, sm_90). A block carries 64
-// episodes, or rows, in 4 warps; two blocks share an SM, 49 KB of shared memory each (of fp32's
-// split products one). Every precision; widths as of the tile kernels. `policy` holds images of the
+// episodes, or rows, in 4 warps; two blocks share an SM, 49 KB of shared memory each. Every
+// precision; widths as of the tile kernels. `policy` holds images of the
 // form kFragments (cuda_tile_image.h).
 #pragma once
 

@@ -119,20 +119,13 @@ __global__ void SplitBatchKernel(const __grid_constant__ LaunchArguments, const 
 
 #endif
 
-template <typename Kernel>
-cudaError_t AllowTwoBlocks(const char* name, Kernel* kernel, int bytes) {
-  const cudaError_t error = cudaFuncSetAttribute(
-      kernel, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared);
-  return error != cudaSuccess ? error : AllowSharedMemory(name, kernel, bytes);
-}
-
 }  // namespace
 
 cudaError_t EnqueueSplitSequence(const LaunchArguments& launch, const TilePolicy& policy,
                                  int multiprocessors, cudaStream_t stream) {
   constexpr int kBytes = sizeof(SequenceMemory);
   const auto kernel = SplitSequenceKernel;
-  const cudaError_t error = AllowTwoBlocks("tiled_mma split sequence", kernel, kBytes);
+  const cudaError_t error = AllowSharedBlocks("tiled_mma split sequence", kernel, kBytes);
   if (error != cudaSuccess) return error;
   const uint32_t grid = std::min((launch.episodes + kSplitRows - 1) / kSplitRows,
                                  static_cast<uint32_t>(kSplitBlocks * multiprocessors));
@@ -144,7 +137,7 @@ cudaError_t EnqueueSplitBatch(const LaunchArguments& launch, const TilePolicy& p
                               int multiprocessors, cudaStream_t stream) {
   constexpr int kBytes = sizeof(BatchMemory);
   const auto kernel = SplitBatchKernel;
-  const cudaError_t error = AllowTwoBlocks("tiled_mma split batch", kernel, kBytes);
+  const cudaError_t error = AllowSharedBlocks("tiled_mma split batch", kernel, kBytes);
   if (error != cudaSuccess) return error;
   const uint64_t tiles =
       (static_cast<uint64_t>(launch.episodes) * launch.steps + kSplitRows - 1) / kSplitRows;

@@ -54,4 +54,13 @@ cudaError_t AllowSharedMemory(const char* name, Kernel* kernel, int bytes) {
   return error;
 }
 
+// The same where several such blocks are to share an SM: it gives as much as it can to shared
+// memory.
+template <typename Kernel>
+cudaError_t AllowSharedBlocks(const char* name, Kernel* kernel, int bytes) {
+  const cudaError_t error = cudaFuncSetAttribute(
+      kernel, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared);
+  return error != cudaSuccess ? error : AllowSharedMemory(name, kernel, bytes);
+}
+
 }  // namespace vixen::kernels
