@@ -101,13 +101,15 @@ absl::StatusOr<std::string> ChooseSettings(const PolicyInputs& inputs, EvalFlags
 std::string TrainingWarning(const PolicyInputs& inputs, market::BarRange range,
                             const std::string& weights, const std::string& bars) {
   const std::optional<std::string> trained_on = TrainedOn(inputs);
-  if (trained_on && *trained_on != base::ToHex(inputs.dataset->fingerprint())) {
+  const std::optional<uint64_t> trained_to = TrainedTo(inputs);
+  const TrainedWhere where =
+      WhereTrained(trained_on, trained_to, base::ToHex(inputs.dataset->fingerprint()), range.begin);
+  if (where == TrainedWhere::kBefore) return "";
+  if (where == TrainedWhere::kElsewhere) {
     return base::StrCat(weights, " trained on another dataset (fingerprint ",
                         trained_on->substr(0, 12), "…): whether the bars of ", bars,
                         " were among its training rows cannot be told from here.");
   }
-  const std::optional<uint64_t> trained_to = TrainedTo(inputs);
-  if (!trained_to || *trained_to <= range.begin) return "";
   const uint64_t trained_from = inputs.trained_under->begin();
   const std::string trained = base::StrCat(weights, " trained on bars ", trained_from, " to ",
                                            *trained_to, " of this dataset, and ", bars);

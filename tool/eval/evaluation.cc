@@ -62,12 +62,19 @@ Spread SpreadOf(std::span<const Metrics* const> runs, MetricId id) {
   return spread;
 }
 
+TrainedWhere WhereTrained(const std::optional<std::string>& trained_on,
+                          std::optional<uint64_t> trained_to, const std::string& dataset,
+                          uint64_t begin) {
+  if (trained_on && *trained_on != dataset) return TrainedWhere::kElsewhere;
+  return trained_to.value_or(0) <= begin ? TrainedWhere::kBefore : TrainedWhere::kBeyond;
+}
+
 bool IsUnseen(const Evaluation& evaluation) {
   const EvaluationIdentity& identity = evaluation.identity;
   if (!identity.train_rows || evaluation.begin < *identity.train_rows) return false;
   const auto unseen = [&](const auto& trained, uint64_t begin) {
-    if (trained.trained_on && *trained.trained_on != identity.dataset_fingerprint) return false;
-    return trained.trained_to.value_or(0) <= begin;
+    return WhereTrained(trained.trained_on, trained.trained_to, identity.dataset_fingerprint,
+                        begin) == TrainedWhere::kBefore;
   };
   if (!evaluation.fold_weights) return unseen(identity, evaluation.begin);
   return std::all_of(evaluation.folds.begin(), evaluation.folds.end(),
