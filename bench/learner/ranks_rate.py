@@ -67,9 +67,10 @@ def main():
     parser.add_argument("--batch_size", type=int, default=1024)
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--rounds", type=int, default=3)
-    ours, _, flags = " ".join(sys.argv[1:]).partition(" -- ")
-    options = parser.parse_args(ours.split())
-    options.flags = flags.split()
+    arguments = sys.argv[1:]
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    options = parser.parse_args(arguments[:end])
+    options.flags = arguments[end + 1:]
     binaries = options.binaries.resolve()
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)

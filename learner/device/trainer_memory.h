@@ -28,7 +28,8 @@ class TrainerMemory {
   // As the kernels of update `index` of a launch see it.
   const UpdateBuffers& of(uint64_t index) const { return views_[index % kMinibatches]; }
 
-  // Whether another rank is lost, for the launches from here on: host memory, 0 so far.
+  // Whether another rank is lost: nothing more is applied, by the running launch either. Host
+  // memory, 0 so far.
   void SetLost(bool lost) { *lost_.data() = lost ? 1 : 0; }
 
   // Between host and device, in the contract's layout; each waits.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several learners on one policy: what the ranks agree on before each update, and what becomes of
-// the rest when one is gone.
+// Several learners on one policy: what the ranks agree on before each launch of updates (of one,
+// through Gloo), and what becomes of the rest when one is gone.
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@
 namespace vixen::learner {
 namespace {
 
-// What a rank says before each update.
+// What a rank says before each launch.
 enum Said : size_t {
   kLeaving,
   kFailed,
@@ -118,6 +118,10 @@ absl::Status Learner::CopyModelFromLeader() {
 
 absl::Status Learner::ChooseExchange() {
   if (!gpu_.has_value()) return absl::OkStatus();  // so it is with all of them
+  if (plan_.config.parallel().gradient_exchange() == v1::ParallelSettings::GLOO) {
+    spdlog::info("gradients go through the host (Gloo), one update a launch");
+    return absl::OkStatus();
+  }
   VIXEN_ASSIGN_OR_RETURN(const std::vector<std::string> said,
                          ranks_->Gather(ToText(OfferNccl(*gpu_))));
   std::vector<NcclOffer> offers;
@@ -145,9 +149,11 @@ absl::Status Learner::ChooseExchange() {
   VIXEN_RETURN_IF_ERROR(ranks_->CopyFromLeader(BytesOf(bytes)));
   VIXEN_RETURN_IF_ERROR(status);
   place.id.assign(bytes.begin(), bytes.end());
-  const auto& members = ranks_->members();
-  place.place =
-      static_cast<int>(std::find(members.begin(), members.end(), ranks_->rank()) - members.begin());
+  // Zeros are no id: so rank 0 says that it could not make one.
+  if (place.id == std::string(kNcclIdBytes, '\0')) {
+    return absl::UnavailableError("rank 0 could not begin with NCCL (its log says why)");
+  }
+  place.place = static_cast<int>(ranks_->place());
   VIXEN_RETURN_IF_ERROR(updater_->JoinRanks(place));
   spdlog::info("gradients are added up on the {} GPUs by NCCL {}", place.size, offers[0].version);
   return absl::OkStatus();

@@ -115,6 +115,8 @@ absl::StatusOr<std::unique_ptr<Learner>> Learner::Create(
   VIXEN_RETURN_IF_ERROR(learner->Resume(devices));
   if (ranks != nullptr) {
     VIXEN_RETURN_IF_ERROR(learner->CheckRanksAgree(devices.gpu.has_value()));
+    learner->launch_length_ =
+        LaunchLength::WithSilence(plan.config.parallel().rank_timeout_seconds());
     VIXEN_RETURN_IF_ERROR(learner->CopyModelFromLeader());
     VIXEN_RETURN_IF_ERROR(learner->ChooseExchange());
     ranks->Begin();

@@ -161,6 +161,7 @@ absl::StatusOr<std::unique_ptr<Ranks>> Ranks::Join(const RankOptions& options, S
   return std::unique_ptr<Ranks>(new Ranks(std::move(state)));
 }
 
+size_t Ranks::place() const { return state_->Place(); }
 int Ranks::rank() const { return state_->options.rank; }
 const std::vector<int>& Ranks::members() const { return state_->members; }
 
@@ -198,7 +199,7 @@ absl::StatusOr<std::vector<std::string>> Ranks::Gather(const std::string& mine) 
   VIXEN_ASSIGN_OR_RETURN(const std::span<const double> lengths, Gather(length));
   const std::vector<double> all(lengths.begin(), lengths.end());
   const auto longest = static_cast<size_t>(*std::max_element(all.begin(), all.end()));
-  // A double a byte: texts are short, and exchanged once.
+  // A double a byte: texts are short, and exchanged at the start and after a loss.
   std::vector<double> bytes(std::max<size_t>(longest, 1), 0.0);
   for (size_t i = 0; i < mine.size(); ++i) bytes[i] = static_cast<unsigned char>(mine[i]);
   VIXEN_ASSIGN_OR_RETURN(const std::span<const double> gathered, Gather(bytes));

@@ -19,8 +19,8 @@ namespace vixen::learner {
 // The ranks of one policy, over c10d's Gloo. Every function but the accessors is collective: all
 // members call the same ones in the same order, and each waits for the others, for at most the
 // options' timeout. An error (UNAVAILABLE, naming what Gloo complains of) means that a member is
-// gone or silent: what the call would have written is undefined then, and only GoOnWithout may be
-// called next. One thread. LibTorch stays behind this header.
+// gone or silent: what the call would have written is undefined then, and only FindSurvivors
+// may be called next. One thread. LibTorch stays behind this header.
 class Ranks {
  public:
   // Meets the others at master:port. DEADLINE_EXCEEDED naming the ranks that did not come within
@@ -32,6 +32,7 @@ class Ranks {
   const std::vector<int>& members()
       const;  // ranks that are still in, ascending; rank 0 is the first
   size_t size() const { return members().size(); }
+  size_t place() const;  // of this rank among the members
   bool leads() const { return rank() == 0; }
 
   // What a silence is for a loss now.

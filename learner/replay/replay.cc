@@ -153,6 +153,8 @@ void Replay::Draw(size_t count, double beta, Sample& sample, double least_share)
   } else {
     for (double& mass : mass_) mass *= total();
     tree_.FindMany(mass_, sample.slot);
+    // Who draws a row reads it soon.
+    for (const uint32_t slot : sample.slot) __builtin_prefetch(&rows_[slot]);
     if (beta == 0.0) {
       // Not by a power: a share below float32's range is 0, and PowerInPlace leaves 0 as it is.
       std::fill(sample.weight.begin(), sample.weight.end(), 1.0f);
@@ -167,8 +169,6 @@ void Replay::Draw(size_t count, double beta, Sample& sample, double least_share)
 void Replay::WeighDrawn(double beta, double least_share, Sample& sample) const {
   const double least = least_share > 0.0 ? least_share * total() : double{tree_.least()};
   for (size_t j = 0; j < sample.slot.size(); ++j) {
-    // Who draws a row reads it soon.
-    __builtin_prefetch(&rows_[sample.slot[j]]);
     sample.weight[j] = static_cast<float>(least / tree_.leaf(sample.slot[j]));
   }
   PowerInPlace(sample.weight, static_cast<float>(beta));

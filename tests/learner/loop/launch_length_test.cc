@@ -26,6 +26,17 @@ TEST(LaunchLength, AnUpdateLongerThanTheLimitIsMadeAlone) {
   EXPECT_EQ(length.Most(), 1u);
 }
 
+TEST(LaunchLength, StaysWellBelowTheSilenceThatMeansALoss) {
+  LaunchLength length = LaunchLength::WithSilence(1.0);
+  length.Made(1, 0.006);
+  EXPECT_EQ(length.Most(), 41u);  // 0.246 s
+  length = LaunchLength::WithSilence(30.0);
+  length.Made(1, 0.006);
+  EXPECT_EQ(length.Most(), 333u);
+  length.Made(1, 5.0);
+  EXPECT_EQ(length.Most(), 1u);
+}
+
 TEST(LaunchLength, QuickUpdatesAreNotHeldBack) {
   LaunchLength length;
   length.Made(16, 1e-3);
