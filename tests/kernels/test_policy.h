@@ -57,4 +57,12 @@ inline std::string PayloadOf(const Batch& batch) {
   return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 
+inline LaunchRequest Request(uint64_t launch, float epsilon = 0.3f) {
+  LaunchRequest request;
+  request.seed = 7;
+  request.launch = launch;
+  request.epsilon = epsilon;
+  return request;
+}
+
 }  // namespace vixen::kernels

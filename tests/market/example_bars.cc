@@ -56,6 +56,12 @@ Bars RandomBars(uint64_t seed, int segments, int length) {
   return bars;
 }
 
+Bars Walk(int count, uint64_t seed, int64_t start) {
+  Bars bars = RandomBars(seed, 1, count);
+  for (int i = 0; i < count; ++i) bars.timestamp[i] = start + i * kMinute;
+  return bars;
+}
+
 Bars Cut(const Bars& bars, size_t begin, size_t end) {
   const auto part = [&](const auto& column) {
     return std::decay_t<decltype(column)>(column.begin() + static_cast<std::ptrdiff_t>(begin),

@@ -20,6 +20,9 @@ Bars SineSeries(double price_factor = 1);
 // bars.
 Bars RandomBars(uint64_t seed, int segments, int length);
 
+// One segment of such a walk, from `start` on.
+Bars Walk(int count, uint64_t seed = 1, int64_t start = 1'704'205'800'000'000'000);
+
 // Bars [begin, end) as an input of their own, the last one marked.
 Bars Cut(const Bars& bars, size_t begin, size_t end);
 

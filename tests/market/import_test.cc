@@ -8,8 +8,6 @@
 #include <cmath>
 
 #include "base/exit_code.h"
-#include "market/bar_check.h"
-#include "market/bar_warnings.h"
 #include "market/format.h"
 #include "market/scaler.h"
 #include "tests/market/example_bars.h"
@@ -21,13 +19,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-// One segment, one bar a minute from `start`.
-Bars Walk(int count, uint64_t seed = 1, int64_t start = 1'704'205'800'000'000'000) {
-  Bars bars = RandomBars(seed, 1, count);
-  for (int i = 0; i < count; ++i) bars.timestamp[i] = start + i * kMinute;
-  return bars;
-}
 
 Bars Joined(const Bars& a, const Bars& b) {
   Bars both = a;
@@ -352,16 +343,6 @@ TEST(Import, PricesFloat32CannotTellApartAreWarnedAboutAndKeptInTheFeatures) {
                                                    HasSubstr("step there is 0.0625"))));
 }
 
-TEST(BarWarnings, AreSilentAboutAnOrdinaryMarket) {
-  EXPECT_THAT(WarningsAbout(Walk(400)), IsEmpty());
-}
-
-TEST(BarWarnings, NameAPriceThatNeverMoves) {
-  Bars bars = Walk(30);
-  for (auto* column : {&bars.open, &bars.high, &bars.low, &bars.close}) column->assign(30, 5.0);
-  EXPECT_THAT(WarningsAbout(bars), ElementsAre(HasSubstr("the price is 5 in every bar")));
-}
-
 TEST(Import, WeeksWithoutBarsAreNamedUnlessGapsWereDecidedAbout) {
   Bars bars = Joined(Walk(300), Walk(300, 2, 1'707'205'800'000'000'000));
   bars.last[299] = 0;
@@ -371,35 +352,6 @@ TEST(Import, WeeksWithoutBarsAreNamedUnlessGapsWereDecidedAbout) {
   options.max_gap_ns = 60 * kMinute;
   EXPECT_THAT(Imported(bars, options).report.warnings,
               ::testing::Not(::testing::Contains(HasSubstr("no bars for"))));
-}
-
-TEST(BarWarnings, NameAVolumeOfZeros) {
-  Bars bars = Walk(30);
-  bars.volume.assign(30, 0.0);
-  EXPECT_THAT(WarningsAbout(bars), ElementsAre(HasSubstr("--volume none")));
-  bars.has_volume = false;
-  EXPECT_THAT(WarningsAbout(bars), IsEmpty());
-}
-
-TEST(BarWarnings, NameAThousandfoldJumpOfTheVolumeByItsTime) {
-  for (const double factor : {1000.0, 0.001}) {
-    Bars bars = Walk(400);
-    for (size_t i = 200; i < 400; ++i) bars.volume[i] *= factor;
-    const std::vector<std::string> warnings = WarningsAbout(bars);
-    ASSERT_EQ(warnings.size(), 1u) << factor;
-    EXPECT_THAT(warnings[0], HasSubstr(factor > 1 ? "(up)" : "(down)"));
-    EXPECT_THAT(warnings[0], HasSubstr(FormatUtc(bars.timestamp[200])));
-  }
-}
-
-TEST(BarCheck, FindsTheFirstFaultOfABar) {
-  EXPECT_FALSE(FindBarFault(1, 1, 1, 1, 0).has_value());
-  EXPECT_EQ(std::string(FindBarFault(1, NAN, 1, 1, 0)->field), "high");
-  EXPECT_EQ(FindBarFault(1, INFINITY, 1, 1, 0)->rule, "is not finite");
-  EXPECT_EQ(FindBarFault(1, 2, 1.5, 1.7, 0)->rule, "lies outside low 1.5 to high 2");
-  EXPECT_EQ(std::string(FindBarFault(1, 2, 1, 2.5, 0)->field), "close");
-  EXPECT_EQ(std::string(FindBarFault(1, 2, 1, 2, -1)->field), "volume");
-  EXPECT_EQ(std::string(FindBarFault(1, 2, 1, 2, NAN)->field), "volume");
 }
 
 }  // namespace

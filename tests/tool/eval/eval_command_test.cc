@@ -1,85 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// vixen eval, report, inspect, collect and doctor as their users call them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "absl/strings/escaping.h"
 #include "base/exit_code.h"
 #include "base/file.h"
-#include "proto/codec/recorded_batch.h"
 #include "proto/config/settings.h"
-#include "tests/tool/eval/worked_example.h"
-#include "tests/tool/hand_made.h"
-#include "tool/command.h"
-#include "tool/doctor/finding.h"
+#include "tests/tool/commands_fixture.h"
 
 namespace vixen::tool {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
-using Json = nlohmann::json;
-
-class Commands : public testing::Test {
- protected:
-  void SetUp() override { std::filesystem::create_directories(folder_); }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  std::string In(const std::string& name) const { return (folder_ / name).string(); }
-
-  // Runs a command line; `printed_` holds its stdout.
-  absl::Status Run(const std::vector<std::string>& arguments) {
-    CLI::App app;
-    Selected selected;
-    AddEval(app, selected);
-    AddReport(app, selected);
-    AddInspect(app, selected);
-    AddCollect(app, selected);
-    AddDoctor(app, selected);
-    std::vector<const char*> argv = {"vixen"};
-    for (const std::string& argument : arguments) argv.push_back(argument.c_str());
-    app.parse(static_cast<int>(argv.size()), argv.data());
-    testing::internal::CaptureStdout();
-    const absl::Status status = selected();
-    printed_ = testing::internal::GetCapturedStdout();
-    return status;
-  }
-
-  // The worked example's closes twice, the second segment behind the split.
-  std::string WriteDataset(bool split = true) {
-    market::Dataset::Parts parts = DailyParts({kExampleCloses, kExampleCloses});
-    if (split) parts.train_rows = kExampleCloses.size();
-    const auto dataset = market::Dataset::Create(std::move(parts)).value();
-    scaler_ = base::ToHex(dataset->scaler_fingerprint());
-    EXPECT_TRUE(dataset->Write(In("d.safetensors")).ok());
-    return In("d.safetensors");
-  }
-
-  std::string WriteWeights(int action, const std::map<std::string, std::string>& metadata = {}) {
-    const kernels::PolicyWeights weights = ConstantPolicy(1, action);
-    base::TensorFileWriter writer;
-    writer.Metadata("policy", "constant").Metadata("online_version", "7");
-    for (const auto& [key, value] : metadata) writer.Metadata(key, value);
-    kernels::WriteParameters(weights.online, "online.", writer);
-    kernels::WriteParameters(weights.target, "target.", writer);
-    kernels::WriteParameters(weights.curiosity, "curiosity.", writer);
-    EXPECT_TRUE(writer.Write(In("w.safetensors")).ok());
-    return In("w.safetensors");
-  }
-
-  Json ReadJson(const std::string& path) { return Json::parse(base::ReadFile(path).value()); }
-
-  const std::filesystem::path folder_ =
-      std::filesystem::path(testing::TempDir()) /
-      ("commands_" + std::to_string(getpid()) + "_" +
-       testing::UnitTest::GetInstance()->current_test_info()->name());
-  std::string printed_;
-  std::string scaler_;
-};
 
 TEST_F(Commands, EvalTakesTheRowsAfterTheTrainingRows) {
   const std::string data = WriteDataset();
@@ -297,132 +232,6 @@ TEST_F(Commands, EvalWritesTradesAndTheSpreadOfSeeds) {
   EXPECT_THAT(base::ReadFile(In("t.csv")).value(), HasSubstr("number,side,status,fold,entry_step"));
   ASSERT_TRUE(Run({"eval", "--data", data, "--weights", weights, "--seeds", "3"}).ok());
   EXPECT_THAT(printed_, HasSubstr("does the same under every seed"));
-}
-
-TEST_F(Commands, ReportMakesOnePageAndLeavesNothingOnBadInput) {
-  const std::string weights = WriteWeights(37);
-  ASSERT_TRUE(
-      Run({"eval", "--data", WriteDataset(), "--weights", weights, "--out", In("e.json")}).ok());
-  ASSERT_TRUE(Run({"report", In("e.json"), "--out", In("r.html")}).ok());
-  EXPECT_THAT(base::ReadFile(In("r.html")).value(), HasSubstr("<h2>Equity</h2>"));
-  EXPECT_THAT(printed_, HasSubstr("r.html"));
-
-  ASSERT_TRUE(base::WriteFileAtomically(In("bad.json"), "{\"format\":1}").ok());
-  const absl::Status status = Run({"report", In("bad.json"), "--out", In("bad.html")});
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("bad.json"));
-  EXPECT_FALSE(std::filesystem::exists(In("bad.html")));
-}
-
-TEST_F(Commands, InspectShowsDatasetAndWeights) {
-  ASSERT_TRUE(Run({"inspect", WriteDataset(), "--json"}).ok());
-  const Json dataset = Json::parse(printed_);
-  EXPECT_EQ(dataset["kind"], "dataset");
-  EXPECT_EQ(dataset["bars"], 26);
-  EXPECT_EQ(dataset["segments"], 2);
-  EXPECT_EQ(dataset["train_rows"], 13);
-  EXPECT_EQ(dataset["scaler_fingerprint"], scaler_);
-  EXPECT_EQ(dataset["close"]["largest"], 103.0);
-  ASSERT_TRUE(Run({"inspect", WriteWeights(37)}).ok());
-  EXPECT_THAT(printed_, HasSubstr("1+3-16-16/16,16 curiosity 16"));
-  EXPECT_THAT(printed_, HasSubstr("online.shared_layers.0.weight"));
-}
-
-TEST_F(Commands, InspectRefusesWhatIsNoTensorFile) {
-  ASSERT_TRUE(base::WriteFileAtomically(In("x"), "hello, this is not a tensor file").ok());
-  const absl::Status status = Run({"inspect", In("x")});
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(status.message()), HasSubstr(In("x")));
-  EXPECT_EQ(base::ExitCodeOf(Run({"inspect"})), base::kExitUsage);
-}
-
-TEST_F(Commands, CollectRunsLaunchesHereAndRecordsThem) {
-  const std::string data = WriteDataset();
-  const std::string weights = WriteWeights(37);
-  const std::vector<std::string> run = {
-      "collect", "--data",     data,    "--weights", weights, "--launches",
-      "3",       "--out",      In("b"), "--epsilon", "0.5",   "--seed",
-      "9",       "--episodes", "4",     "--steps",   "8",     "--carry_over"};
-  ASSERT_TRUE(Run(run).ok());
-  const std::string path = In("b") + "/constant-0000000000000000-000002.safetensors";
-  const auto recorded = codec::ReadRecordedBatch(path);
-  ASSERT_TRUE(recorded.ok()) << recorded.status();
-  EXPECT_EQ(recorded->header.launch(), 2u);
-  EXPECT_EQ(recorded->header.run_seed(), 9u);
-  EXPECT_EQ(recorded->batch.rows(), 32u);
-  EXPECT_EQ(recorded->batch.start_states.size(), 4u);
-  EXPECT_TRUE(recorded->batch.with_terms());
-  ASSERT_TRUE(Run({"inspect", path, "--json"}).ok());
-  const Json json = Json::parse(printed_);
-  EXPECT_EQ(json["kind"], "recorded batch");
-  EXPECT_EQ(json["statistics"]["valid_rows"], 32);
-}
-
-TEST_F(Commands, CollectGivesTheSameBytesForTheSameSeed) {
-  const std::string data = WriteDataset();
-  const std::string weights = WriteWeights(37);
-  std::string bytes[2];
-  for (int i = 0; i < 2; ++i) {
-    const std::string out = In("run" + std::to_string(i));
-    ASSERT_TRUE(Run({"collect", "--data", data, "--weights", weights, "--launches", "1", "--out",
-                     out, "--epsilon", "1", "--seed", "5", "--episodes", "4", "--steps", "8"})
-                    .ok());
-    bytes[i] = base::ReadFile(out + "/constant-0000000000000000-000000.safetensors").value();
-  }
-  EXPECT_EQ(bytes[0], bytes[1]);
-}
-
-TEST_F(Commands, CollectSummaryBeginsWithProfitsShareOfTheReward) {
-  const std::string data = WriteDataset();
-  const std::string weights = WriteWeights(37);
-  ASSERT_TRUE(Run({"collect", "--data", data, "--weights", weights, "--launches", "2", "--summary",
-                   "--epsilon", "1", "--episodes", "4", "--steps", "8"})
-                  .ok());
-  EXPECT_THAT(printed_, HasSubstr("of the reward's variance"));
-  EXPECT_THAT(printed_, HasSubstr("2 launches, 64 valid rows, 100.00 % explored"));
-  EXPECT_THAT(printed_, Not(HasSubstr("nan")));
-}
-
-TEST_F(Commands, CollectNeedsOneSource) {
-  for (const std::vector<std::string>& arguments :
-       {std::vector<std::string>{"collect", "--launches", "1"},
-        {"collect", "--launches", "1", "--data", "d"},
-        {"collect", "--launches", "1", "--actor", "127.0.0.1:1", "--data", "d", "--weights", "w"},
-        {"collect", "--launches", "0", "--actor", "127.0.0.1:1"},
-        {"collect", "--launches", "1", "--actor", "127.0.0.1:1", "--policy", "a b"}}) {
-    EXPECT_EQ(base::ExitCodeOf(Run(arguments)), base::kExitUsage);
-  }
-}
-
-TEST_F(Commands, AnActorElsewhereNeedsTlsOrInsecure) {
-  const absl::Status status = Run({"inspect", "--actor", "192.0.2.1:50051"});
-  EXPECT_EQ(base::ExitCodeOf(status), base::kExitUsage);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("192.0.2.1:50051"));
-}
-
-TEST_F(Commands, DoctorFindsThisMachineFitAndABrokenDatasetNot) {
-  absl::Status status = Run({"doctor", "--json", "--listen", "127.0.0.1:0", "--out", In("")});
-  ASSERT_TRUE(status.ok()) << status << printed_;
-  const Json findings = Json::parse(printed_);
-  EXPECT_GE(findings.size(), 7u);
-  for (const Json& finding : findings) {
-    EXPECT_EQ(finding["verdict"] == "ok", finding["remedy"] == "") << finding;
-  }
-  status = Run({"doctor", "--data", In("no.safetensors")});
-  EXPECT_EQ(base::ExitCodeOf(status), base::kExitFailed);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("dataset"));
-  EXPECT_THAT(printed_, HasSubstr("no.safetensors"));
-}
-
-TEST(Doctor, SaysWhatIsWrongWithAnAddress) {
-  EXPECT_EQ(ExaminePort("127.0.0.1:0").verdict, Verdict::kOk);
-  EXPECT_EQ(ExaminePort("nonsense").verdict, Verdict::kFail);
-  EXPECT_EQ(ExaminePort("192.0.2.1:50051").verdict, Verdict::kFail);
-}
-
-TEST(Doctor, SeesAFolderThatCannotBeMade) {
-  EXPECT_EQ(ExamineFolder("out", "/dev/null/x").verdict, Verdict::kFail);
-  EXPECT_EQ(ExamineFolder("out", testing::TempDir() + "/new/deep").verdict, Verdict::kOk);
 }
 
 }  // namespace
