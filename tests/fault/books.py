@@ -41,7 +41,7 @@ def numbers_of(line):
 def sheets_of(channel, policy="", group=""):
     """Every sheet of the actor, each checked."""
     answer = actor_pb2_grpc.ActorStub(channel).GetBalance(
-        actor_pb2.GetBalanceRequest(policy=policy, group=group), timeout=10)
+        actor_pb2.GetBalanceRequest(policy=policy, group=group), timeout=60)
     for sheet in answer.sheets:
         check_identity(sheet)
     return list(answer.sheets)
@@ -84,7 +84,7 @@ def reconcile(sheet, journals):
 
 def learner_sheets(metrics_port):
     """The learner's sheets from its metrics: {run: {state: (batches, rows)}}, run `live` or `ended`; each checked."""
-    text = urllib.request.urlopen(f"http://127.0.0.1:{metrics_port}/metrics", timeout=10).read().decode()
+    text = urllib.request.urlopen(f"http://127.0.0.1:{metrics_port}/metrics", timeout=60).read().decode()
     sheets = collections.defaultdict(lambda: collections.defaultdict(lambda: [0, 0]))
     sample = re.compile(r'vixen_learner_sheet_(batches|rows)\{actor="[^"]*",run="(\w+)",state="(\w+)"\} (\S+)')
     for kind, run, state, value in sample.findall(text):
@@ -98,7 +98,7 @@ def learner_sheets(metrics_port):
 def learner_runs(port):
     """The learner's sheets run by run, from its own service; each checked."""
     with channel_to(port) as channel:
-        answer = learner_pb2_grpc.LearnerStub(channel).GetBalance(learner_pb2.LearnerBalanceRequest(), timeout=10)
+        answer = learner_pb2_grpc.LearnerStub(channel).GetBalance(learner_pb2.LearnerBalanceRequest(), timeout=60)
     for sheet in answer.sheets:
         parts = [pair(sheet.inserted), pair(sheet.duplicate)] + [pair(amount) for amount in sheet.rejected.values()]
         assert pair(sheet.received) == plus(*parts), f"the learner's books do not balance: {sheet}"
@@ -138,7 +138,7 @@ class Auditor:
 
     def stop(self):
         self._stopping.set()
-        self._thread.join(15)
+        self._thread.join(90)
         assert self.failure is None, self.failure
         return self.looks
 

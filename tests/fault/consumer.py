@@ -46,7 +46,8 @@ class Journal:
         if not path.exists():
             return []
         entries = []
-        for line in path.read_text().splitlines():
+        text = path.read_text()
+        for line in text[:text.rfind("\n") + 1].splitlines():  # the last may be written at this moment
             run, sequence, rows, seconds = line.split()
             entries.append(Inserted(int(run, 16), int(sequence), int(rows), float(seconds)))
         return entries
@@ -111,8 +112,8 @@ class Consumer:
                  keepalive=False):
         self.port, self.policy, self.group, self.name = port, policy, group, name
         self.window, self.checkpoint_every, self.pause = credit, checkpoint_every, pause
-        # A quiet peer is noticed as fast as an actor with keepalive_seconds 1 allows to ask.
-        self.options = [("grpc.keepalive_time_ms", 1000), ("grpc.keepalive_timeout_ms", 500), ("grpc.http2.ping_timeout_ms", 500),
+        # A quiet peer is noticed as fast as an actor with keepalive_seconds 2 allows to ask.
+        self.options = [("grpc.keepalive_time_ms", 2000), ("grpc.keepalive_timeout_ms", 1000), ("grpc.http2.ping_timeout_ms", 1000),
                         ("grpc.http2.max_pings_without_data", 0)] if keepalive else []
         self.journal = Journal(journal)
         self.have = collections.defaultdict(set)  # run → inserted and still held
@@ -130,7 +131,7 @@ class Consumer:
         self.thread.start()
         return self
 
-    def stop(self, seconds=10):
+    def stop(self, seconds=60):
         """Half-closes, takes what was reserved, saves, and ends."""
         self.stopping.set()
         stream = self.stream
@@ -139,14 +140,16 @@ class Consumer:
         self.thread.join(seconds)
         assert not self.thread.is_alive(), f"consumer {self.name} did not end; last status {self.last_status}"
 
-    def abandon(self, seconds=10):
+    def abandon(self, seconds=60):
         """Ends without a word to an actor that is gone."""
         self.counters["refused"] += 1
         self.stopping.set()
-        stream = self.stream
-        if stream is not None:
-            stream.cancel()
-        self.thread.join(seconds)
+        deadline = time.monotonic() + seconds
+        while self.thread.is_alive() and time.monotonic() < deadline:
+            stream = self.stream  # perhaps one that it began meanwhile
+            if stream is not None:
+                stream.cancel()
+            self.thread.join(0.1)
 
     @property
     def inserted(self):

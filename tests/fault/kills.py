@@ -42,13 +42,13 @@ class KillWorld:
 
     def _until_more(self):
         before = len(self._entries())
-        self.world.wait_until(lambda: len(self._entries()) > before + 4, "batches", 30)
+        self.world.wait_until(lambda: len(self._entries()) > before + 4, "batches")
         time.sleep(self.random.uniform(0, self.LONGEST_WAIT))
 
     def _rest(self):
         """The consumer ends in order, and both ends must agree."""
         self.consumer.send_signal(signal.SIGTERM)
-        assert self.consumer.wait(20) == 0
+        assert self.consumer.wait(60) == 0
         self.world.reconcile("c")
         self.counts["reconciled"] += 1
         self.lost[self.world.info.run_id, "p"] = books.dropped(self.world.sheet(), "lost_with_consumer")[1]
@@ -72,7 +72,7 @@ class KillWorld:
         back = time.time()
         self.world.push()
         news = lambda: next((e for e in self._entries() if e.run == self.world.info.run_id), None)
-        first = self.world.wait_until(news, "a batch of the new run", 30)
+        first = self.world.wait_until(news, "a batch of the new run")
         self.gaps.append(first.seconds - back)
         # The ended run: the journal is the record, each batch in it once.
         ended = [entry.sequence for entry in self._entries() if entry.run == old]

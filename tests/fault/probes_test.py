@@ -16,7 +16,7 @@ SERVING, NOT_SERVING = 1, 2
 READINESS = ("", "readiness", "vixen.v1.Actor", "vixen.v1.Weights", "vixen.v1.Admin")
 
 
-def health(channel, service, timeout=5):
+def health(channel, service, timeout=30):
     """grpc.health.v1.Health/Check by hand: one string out, one enum back."""
     name = service.encode()
     check = channel.unary_unary("/grpc.health.v1.Health/Check", request_serializer=None, response_deserializer=None)
@@ -26,7 +26,7 @@ def health(channel, service, timeout=5):
 
 def page(port, path):
     try:
-        answer = urllib.request.urlopen(f"http://127.0.0.1:{port}/{path}", timeout=5)
+        answer = urllib.request.urlopen(f"http://127.0.0.1:{port}/{path}", timeout=30)
         return answer.status, answer.read().decode()
     except urllib.error.HTTPError as error:
         return error.code, error.read().decode()
@@ -57,7 +57,7 @@ class Probes(unittest.TestCase):
     def serve(self):
         actor = self.launch()
         actor.ports()
-        self.world.info = actor_pb2_grpc.ActorStub(self.world.channel).GetInfo(actor_pb2.GetInfoRequest(), timeout=20,
+        self.world.info = actor_pb2_grpc.ActorStub(self.world.channel).GetInfo(actor_pb2.GetInfoRequest(), timeout=60,
                                                                                wait_for_ready=True)
         self.world.push()
         return actor
@@ -69,11 +69,11 @@ class Probes(unittest.TestCase):
         return stream
 
     def test_every_probe_answers_while_the_actor_loads(self):
-        self.prepare("slow_start=3")
+        self.prepare("slow_start=8")  # long beside what is asked meanwhile
         actor = self.launch()
         for channel in (self.world.channel, self.plain):
             for service in (*READINESS, "startup"):
-                self.assertEqual(health(channel, service, 20), NOT_SERVING, service)
+                self.assertEqual(health(channel, service), NOT_SERVING, service)
             self.assertEqual(health(channel, "liveness"), SERVING)
             with self.assertRaises(grpc.RpcError) as unknown:
                 health(channel, "nonsense")
@@ -85,10 +85,10 @@ class Probes(unittest.TestCase):
         self.assertEqual(page(self.metrics, "livez"), (200, "live\n"))
         self.assertEqual(actor.metric(self.metrics, "vixen_ready"), 0)
         stub = actor_pb2_grpc.ActorStub(self.world.channel)
-        calls = (lambda: stub.GetInfo(actor_pb2.GetInfoRequest(), timeout=5),
-                 lambda: stub.GetBalance(actor_pb2.GetBalanceRequest(), timeout=5),
-                 lambda: next(stub.GetDataset(actor_pb2.GetDatasetRequest(), timeout=5)),
-                 lambda: next(Stream(self.world.channel, open_request("p", "g", "c"), timeout=5).call))
+        calls = (lambda: stub.GetInfo(actor_pb2.GetInfoRequest(), timeout=30),
+                 lambda: stub.GetBalance(actor_pb2.GetBalanceRequest(), timeout=30),
+                 lambda: next(stub.GetDataset(actor_pb2.GetDatasetRequest(), timeout=30)),
+                 lambda: next(Stream(self.world.channel, open_request("p", "g", "c"), timeout=30).call))
         for call in calls:
             with self.assertRaises(grpc.RpcError) as refused:
                 call()
@@ -100,25 +100,25 @@ class Probes(unittest.TestCase):
         def turned():
             seen.append((health(self.plain, "readiness"), health(self.plain, "startup")))
             return seen[-1] == (SERVING, SERVING)
-        actor.wait_for(turned, "readiness", 30)
+        actor.wait_for(turned, "readiness")
         self.assertLessEqual(set(seen), {(NOT_SERVING, NOT_SERVING), (NOT_SERVING, SERVING), (SERVING, SERVING)})
         self.assertEqual(seen, sorted(seen, reverse=True))
         self.assertRegex(page(self.metrics, "startupz")[1], r"^started in \d+\.\d s\n$")
-        self.assertGreater(actor.metric(self.metrics, "vixen_startup_seconds"), 3)
+        self.assertGreater(actor.metric(self.metrics, "vixen_startup_seconds"), 8)
         self.assertEqual(page(self.metrics, "readyz"), (200, "ready\n"))
 
     def test_a_signal_during_the_load_ends_it_at_once(self):
         self.prepare("slow_start=600")
         actor = self.launch()
-        health(self.plain, "startup", 20)
-        self.assertEqual(actor.terminate(10), 0)
+        health(self.plain, "startup")
+        self.assertEqual(actor.terminate(60), 0)
 
     def test_a_load_that_fails_ends_the_actor_with_its_reason(self):
         self.prepare()
         (self.world.folder / "nothing").write_text("no dataset")
         self.world.dataset = self.world.folder / "nothing"
         actor = self.launch()
-        self.assertEqual(actor.wait(20), 1)
+        self.assertEqual(actor.wait(60), 1)
         self.assertIn("nothing", actor.log.read_text().splitlines()[-1])
 
     def test_a_stuck_launch_fails_liveness_and_the_drain_ends_by_its_watchdog(self):
@@ -127,22 +127,26 @@ class Probes(unittest.TestCase):
         self.assertEqual(health(self.plain, "liveness"), SERVING)
         self.stream(3)
         began = time.monotonic()
-        self.world.wait_until(lambda: health(self.plain, "liveness") == NOT_SERVING, "liveness to fail", 30)
+        # Before the two launches that end nothing is stuck, whatever the watch thinks of a machine that stands still.
+        batches = lambda: self.world.metric('vixen_batches_total{policy="p"}')
+        self.world.wait_until(lambda: batches() == 2, "two batches")
+        self.world.wait_until(lambda: health(self.plain, "liveness") == NOT_SERVING, "liveness to fail")
         print(f"liveness failed after {time.monotonic() - began:.1f} s, deadline 1 s")
-        self.assertEqual(health(self.world.channel, "readiness"), NOT_SERVING)
+        # Told to one listener after the other: the page waits until all know.
         code, text = page(self.metrics, "livez")
         self.assertEqual(code, 503)
+        self.assertEqual(health(self.world.channel, "readiness"), NOT_SERVING)
         self.assertRegex(text, r"^a launch has been under way for \d+ s\n$")
         self.assertEqual(actor.metric(self.metrics, "vixen_live"), 0)
-        self.assertEqual(actor.metric(self.metrics, 'vixen_batches_total{policy="p"}'), 2)
-        self.assertEqual(actor.terminate(20), 1)
+        self.assertEqual(batches(), 2)
+        self.assertEqual(actor.terminate(60), 1)
         self.assertIn("shutdown hangs while waiting for the last launch", actor.log.read_text())
 
     def test_a_lost_device_ends_the_actor_and_nothing_from_after_it_is_delivered(self):
         self.prepare("lost_device=3")
         actor = self.serve()
         stream = self.stream(8)
-        self.assertEqual(actor.wait(20), 1)
+        self.assertEqual(actor.wait(60), 1)
         kinds = []
         with self.assertRaises(grpc.RpcError) as ended:
             for message in stream.call:
@@ -157,10 +161,10 @@ class Probes(unittest.TestCase):
         self.prepare("gpu_lost=0")
         actor = self.launch()
         actor.ports()
-        actor.wait_for(lambda: health(self.plain, "liveness") == NOT_SERVING, "liveness to fail", 30)
+        actor.wait_for(lambda: health(self.plain, "liveness") == NOT_SERVING, "liveness to fail")
         self.assertEqual(page(self.metrics, "livez"), (503, "the GPU has fallen off the bus\n"))
         self.assertEqual(actor.metric(self.metrics, "vixen_device_lost"), 1)
-        self.assertEqual(actor.terminate(20), 0)
+        self.assertEqual(actor.terminate(60), 0)
 
     def test_a_stream_that_is_never_finished_does_not_hold_up_the_exit(self):
         self.prepare("forget_finish", grace_seconds=2)
@@ -168,14 +172,14 @@ class Probes(unittest.TestCase):
         self.stream(1)
         actor.wait_for(lambda: actor.metric(self.metrics, "vixen_stream_sent_batches_total") == 1, "a batch")
         began = time.monotonic()
-        actor.terminate(30)
-        self.assertLess(time.monotonic() - began, 2 + 5 + 2)
+        actor.terminate(60)
+        self.assertLess(time.monotonic() - began, 2 + 5 + 10)
         self.assertIn("cutting off streams that did not take", actor.log.read_text())
 
     def test_draining_ends_in_time_with_eight_streams_and_one_of_them_frozen(self):
         for frozen in (False, True):
             with self.subTest(frozen=frozen):
-                self.prepare(grace_seconds=6, progress_deadline_seconds=30, keepalive_seconds=30)
+                self.prepare(grace_seconds=6, keepalive_seconds=30)
                 actor = self.serve()
                 collect = [BIN / "vixen", "collect", "--actor", f"127.0.0.1:{self.world.port}", "--policy", "p",
                            "--launches", "1000000", "--summary"]
@@ -189,11 +193,11 @@ class Probes(unittest.TestCase):
                 if frozen:
                     children[0].send_signal(signal.SIGSTOP)
                 began = time.monotonic()
-                self.assertEqual(actor.terminate(30), 0)
+                self.assertEqual(actor.terminate(60), 0)
                 print(f"eight streams, frozen {frozen}: exit 0 after {time.monotonic() - began:.2f} s")
-                self.assertLess(time.monotonic() - began, 6 + 2)
+                self.assertLess(time.monotonic() - began, 6 + 5)  # then its watchdog would have ended it
                 for child in children[frozen:]:
-                    self.assertEqual(child.wait(20), 1)  # the stream ended before its launches
+                    self.assertEqual(child.wait(60), 1)  # the stream ended before its launches
                 self.world.close()
 
     def test_a_drain_tells_each_stream_why_it_ends_and_where_the_run_stands(self):
@@ -203,7 +207,7 @@ class Probes(unittest.TestCase):
         self.world.wait_until(lambda: self.world.metric("vixen_stream_sent_batches_total") == 2, "two batches")
         self.assertEqual(subprocess.run([BIN / "vixen", "drain", "--actor", f"127.0.0.1:{self.world.port}"],
                                         capture_output=True, timeout=60).returncode, 0)
-        self.assertEqual(actor.wait(20), 0)
+        self.assertEqual(actor.wait(60), 0)
         notices = []
         with self.assertRaises(grpc.RpcError) as ended:
             for message in stream.call:
@@ -217,7 +221,7 @@ class Probes(unittest.TestCase):
     def test_health_answers_while_sixty_four_streams_wait(self):
         self.prepare(keepalive_seconds=30)
         self.launch().ports()
-        self.assertEqual(health(self.world.channel, "readiness", 20), SERVING)
+        self.assertEqual(health(self.world.channel, "readiness"), SERVING)
         streams = [Stream(self.world.channel, open_request("p", "g", f"c{i}")) for i in range(64)]
         for stream in streams:
             self.addCleanup(stream.cancel)
@@ -251,7 +255,7 @@ class Probes(unittest.TestCase):
         self.prepare("forget_finish")
         self.faults.remove("--allow_faults")
         actor = self.launch()
-        self.assertEqual(actor.wait(20), 2)
+        self.assertEqual(actor.wait(60), 2)
         self.assertIn("need allow_faults", actor.log.read_text())
 
     def test_the_log_level_changes_while_it_runs_and_lines_are_json_about_their_stream(self):
@@ -261,7 +265,9 @@ class Probes(unittest.TestCase):
                               capture_output=True, text=True, timeout=60)
         self.assertEqual((done.returncode, done.stdout), (0, "log level debug, before info\n"))
         self.stream(1)
-        lines = lambda: [json.loads(line) for line in actor.log.read_text().splitlines() if line.startswith("{")]
+        # Without one that is being written.
+        lines = lambda: [json.loads(line) for line in actor.log.read_text().splitlines(keepends=True)
+                         if line.startswith("{") and line.endswith("\n")]
         opened = lambda: [line for line in lines() if line["message"].startswith("collect: c of group g")]
         actor.wait_for(opened, "the stream's line")
         line = opened()[0]
@@ -271,7 +277,7 @@ class Probes(unittest.TestCase):
                                capture_output=True, text=True, timeout=60)
         self.assertEqual(wrong.returncode, 1)
         self.assertIn("none of trace, debug, info, warn, error", wrong.stderr)
-        self.assertEqual(actor.terminate(20), 0)
+        self.assertEqual(actor.terminate(60), 0)
         self.assertIn("stop: telling the streams", [line["message"] for line in lines() if line["level"] == "debug"])
 
 

@@ -31,7 +31,7 @@ class ProcessFaults(WorldTest):
                 world.close()
 
     def test_a_push_while_a_launch_runs_counts_from_the_next_launch_on(self):
-        world = self.start(episodes=64, steps=512, hidden1=256, hidden2=256, progress_deadline_seconds=30)
+        world = self.start(episodes=64, steps=512, hidden1=256, hidden2=256)
         stream = Stream(world.channel, open_request("p", "g", "c"))
         self.addCleanup(stream.cancel)
         stream.credit(1)
@@ -46,7 +46,7 @@ class ProcessFaults(WorldTest):
         self.assertEqual(sheet.in_flight.batches, 2)
 
     def test_one_frozen_of_ten_groups_neither_stops_the_others_nor_grows_the_memory(self):
-        world = self.start(episodes=64, steps=128, steady_memory=True)
+        world = self.start(episodes=64, steps=128, keepalive_seconds=3, steady_memory=True)
         collect = [BIN / "vixen", "collect", "--actor", f"127.0.0.1:{world.port}", "--policy", "p", "--launches",
                    "100000", "--summary"]
         children = [subprocess.Popen(collect, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for _ in range(10)]
@@ -60,19 +60,20 @@ class ProcessFaults(WorldTest):
         world.wait_until(lambda: world.metric("vixen_streams_open ") == 9, "the frozen one's end")
         rss, before = world.rss(), produced()
         world.wait_until(lambda: produced() > before + 200, "200 batches more")
+        groups = [f"collect-{child.pid}" for child in children]
+        for group in groups[1:]:
+            world.wait_until(lambda: world.sheet(group).acknowledged.batches > 100, f"100 batches of {group}")
         self.assertLess(world.rss() - rss, 16 << 20)
-        sheets = sorted(books.sheets_of(world.channel), key=lambda sheet: sheet.acknowledged.batches)
-        self.assertEqual(len(sheets), 10)
-        for sheet in sheets[1:]:
-            self.assertEqual(books.dropped(sheet, "retained_overflow"), (0, 0))
-            self.assertGreater(sheet.acknowledged.batches, 100)
+        self.assertEqual(sorted(sheet.group for sheet in books.sheets_of(world.channel)), sorted(groups))
+        for group in groups[1:]:
+            self.assertEqual(books.dropped(world.sheet(group), "retained_overflow"), (0, 0))
 
     def test_sigterm_says_where_everything_went(self):
         world = self.start()
         consumer = Consumer(world.port, "g", "c", world.journal("c")).start()
         world.wait_until(lambda: consumer.inserted > 10, "batches")
         world.actor.child.send_signal(signal.SIGTERM)
-        self.assertEqual(world.actor.wait(20), 0)
+        self.assertEqual(world.actor.wait(60), 0)
         consumer.abandon()
         text = world.actor.log.read_text()
         line = next(line for line in text.splitlines() if "books of policy p, group g" in line)
@@ -100,11 +101,11 @@ class ProcessFaults(WorldTest):
         return call
 
     def test_an_upload_under_way_does_not_hold_up_the_exit(self):
-        world = self.start(grace_seconds=3, progress_deadline_seconds=30)
+        world = self.start(grace_seconds=3)
         consumer = Consumer(world.port, "g", "c", world.journal("c")).start()
         world.wait_until(lambda: consumer.inserted > 10, "batches")
         pushed = self.upload_without_end()
-        self.assertEqual(world.actor.terminate(20), 0)
+        self.assertEqual(world.actor.terminate(60), 0)
         consumer.abandon()
         self.assertIn(pushed.exception().code(), (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED))
         line = next(line for line in world.actor.log.read_text().splitlines() if "books of policy p, group g" in line)
@@ -120,7 +121,7 @@ class ProcessFaults(WorldTest):
         world.actor.child.send_signal(signal.SIGTERM)
         world.wait_until(lambda: "a second one ends at once" in world.actor.log.read_text(), "the stop to begin")
         world.actor.child.send_signal(signal.SIGTERM)
-        self.assertEqual(world.actor.wait(20), 1)
+        self.assertEqual(world.actor.wait(60), 1)
         self.assertIn("again: ending now", world.actor.log.read_text())
 
     def test_a_launch_that_does_not_end_does_not_hold_up_the_exit(self):
@@ -131,8 +132,8 @@ class ProcessFaults(WorldTest):
         world.wait_until(lambda: world.metric('vixen_launches_total{policy="p"}') == 1, "the launch to begin")
         start = time.monotonic()
         world.actor.child.send_signal(signal.SIGTERM)
-        self.assertEqual(world.actor.wait(20), 1)
-        self.assertLess(time.monotonic() - start, 8)
+        self.assertEqual(world.actor.wait(60), 1)
+        self.assertLess(time.monotonic() - start, 15)  # the launch would take more than a minute
         self.assertIn("shutdown hangs while waiting for the last launch", world.actor.log.read_text())
 
 

@@ -7,7 +7,7 @@ import time
 
 UP, DOWN = "up", "down"  # client to server, server to client
 _PIECE = 1 << 16
-_DATA, _INTERNAL_ERROR = 0, 2  # of HTTP/2
+_DATA, _PING, _ACK, _INTERNAL_ERROR = 0, 6, 1, 2  # of HTTP/2
 _PREFACE_BYTES = 24            # in front of a client's first frame
 
 
@@ -23,7 +23,7 @@ class _Frames:
         self.skip, self.head = preface, b""
 
     def ends(self, data):
-        """(offset behind it, type, stream) of each frame that ends in `data`."""
+        """(offset behind it, type, flags, stream) of each frame that ends in `data`."""
         at, found = 0, []
         while at < len(data):
             if self.skip > 0:
@@ -38,7 +38,7 @@ class _Frames:
                     break
                 self.skip = int.from_bytes(self.head[:3], "big")
             if self.skip == 0 and len(self.head) == 9:
-                found.append((at, self.head[3], int.from_bytes(self.head[5:], "big")))
+                found.append((at, self.head[3], self.head[4], int.from_bytes(self.head[5:], "big")))
                 self.head = b""
         return found
 
@@ -90,6 +90,7 @@ class _Link:
         """`data`, and where the proxy is to reset a stream, the frames that do so, one each way."""
         ends = self.frames[way].ends(data)
         if way == UP:
+            self.proxy.answered_pings += sum(kind == _PING and flags & _ACK for _, kind, flags, _ in ends)
             if ends and self.waiting:
                 at = ends[0][0]
                 data, self.waiting = data[:at] + self.waiting + data[at:], b""
@@ -122,6 +123,7 @@ class Proxy:
         self.delay_seconds = 0.0
         self.swallowed = set()
         self.refusing = False
+        self.answered_pings = 0  # of the server's, on every connection
         self.flows = {UP: threading.Event(), DOWN: threading.Event()}
         self._reset_after = {}
         self._reset_stream_after, self._reset_unary = 0, False
@@ -169,7 +171,7 @@ class Proxy:
     def count_data(self, ends, begun):
         """(offset, stream) of the frame behind which a stream is to be reset, or None."""
         with self._lock:
-            for at, kind, stream in ends:
+            for at, kind, _, stream in ends:
                 if kind != _DATA:
                     continue
                 unary = stream not in begun

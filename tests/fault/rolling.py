@@ -39,7 +39,7 @@ class UpdateWatch:
 
     def stop(self):
         self._stopping.set()
-        self._thread.join(15)
+        self._thread.join(90)
 
 
 class RollingWorld:

@@ -18,7 +18,7 @@ class StreamFaults(WorldTest):
         self.addCleanup(self.proxy.close)
         return self.consume(self.proxy.port, **more)
 
-    def more_batches(self, consumer, n=5, seconds=15):
+    def more_batches(self, consumer, n=5, seconds=60):
         target = consumer.inserted + n
         self.world.wait_until(lambda: consumer.inserted >= target, f"{n} batches more", seconds)
 
@@ -35,8 +35,8 @@ class StreamFaults(WorldTest):
         consumer = self.through_proxy()
         for _ in range(8):
             self.more_batches(consumer, 2)
-            self.proxy.reset_after(DOWN, rng.randrange(1, 400_000))
             broken = consumer.counters["UNAVAILABLE"] + consumer.counters["INTERNAL"]
+            self.proxy.reset_after(DOWN, rng.randrange(1, 400_000))
             world.wait_until(lambda: consumer.counters["UNAVAILABLE"] + consumer.counters["INTERNAL"] > broken,
                              "the reset to be noticed")
         self.more_batches(consumer)
@@ -59,7 +59,7 @@ class StreamFaults(WorldTest):
         self.assertEqual(books.pair(world.sheet().dropped["lost_with_consumer"]), (0, 0))
 
     def test_half_open_streams_that_fill_the_actor_give_their_room_to_a_new_consumer(self):
-        world = self.start(max_streams=64)
+        world = self.start(max_streams=64, keepalive_seconds=2)
         proxy = Proxy(world.port)
         self.addCleanup(proxy.close)
         channels = [books.channel_to(proxy.port) for _ in range(8)]
@@ -69,30 +69,33 @@ class StreamFaults(WorldTest):
         for stream in streams:
             self.addCleanup(stream.cancel)
             self.assertTrue(next(stream.call).HasField("opened"))
+        consumer = self.consume(world.port, "new", "h")
+        world.wait_until(lambda: consumer.counters["RESOURCE_EXHAUSTED"] > 0, "the refusal")
+        self.assertEqual(consumer.inserted, 0)
         proxy.swallow(UP, DOWN)
-        consumer = self.consume(world.port, "new", "h")  # refused until keepalive has found out about the others
-        self.more_batches(consumer)
-        self.assertGreater(consumer.counters["RESOURCE_EXHAUSTED"], 0)
+        self.more_batches(consumer)  # keepalive has found out about the others
         world.wait_until(lambda: world.metric("vixen_streams_open ") == 1, "the others' end")
         consumer.stop()
         world.reconcile("new", group="h")
 
     def test_a_slow_reader_beside_a_quick_group_costs_bounded_memory_and_each_batch_has_its_place(self):
-        world = self.start(episodes=64, steps=128, retain_batches=4, keepalive_seconds=20, progress_deadline_seconds=30,
-                           steady_memory=True)
+        world = self.start(episodes=64, steps=128, retain_batches=4, steady_memory=True)
         slow = self.consume(world.port, "slow", "s", credit=16, pause=0.2)
+        self.more_batches(slow, 1)  # its sheet begins with the first launch
         quick = self.consume(world.port, "quick", "q", credit=16)
         self.more_batches(quick, 50)
         rss = world.rss()
-        self.more_batches(quick, 400, 60)
+        self.more_batches(quick, 400)
+        lost = lambda sheet: sheet.not_offered.batches + books.dropped(sheet, "slow_consumer")[0]
+        world.wait_until(lambda: lost(world.sheet("s")) > 100, "the slow one to fall behind")
         self.assertLess(world.rss() - rss, 8 << 20)
-        slow.stop(30)
+        slow.stop()
         quick.stop()
         for name, group in (("slow", "s"), ("quick", "q")):
             world.reconcile(name, group=group)
         # What the slow one gave no credit for, or did not take, is its own loss and stands in its sheet.
         slow, quick = world.sheet("s"), world.sheet("q")
-        self.assertGreater(slow.not_offered.batches + books.dropped(slow, "slow_consumer")[0], 100)
+        self.assertGreater(lost(slow), 100)
         self.assertLessEqual(slow.retained.batches, 4)
         self.assertEqual(books.dropped(quick), (0, 0))
         launched = world.metric('vixen_batches_total{policy="p"}')
@@ -102,20 +105,20 @@ class StreamFaults(WorldTest):
     def test_bytes_that_vanish_one_way_are_noticed_and_made_good(self):
         for way in (DOWN, UP):
             with self.subTest(way=way):
-                world = self.start()
+                world = self.start(keepalive_seconds=2)
                 consumer = self.through_proxy(keepalive=True)
                 self.more_batches(consumer)
                 opened = world.metric("vixen_streams_opened_total")
                 self.proxy.swallow(way)
-                # Keepalive 1 s and half of it for the answer, at either end.
+                # Keepalive 2 s and half of it for the answer, at either end.
                 world.wait_until(lambda: world.metric("vixen_streams_open ") == 0 or
-                                 world.metric("vixen_streams_opened_total") > opened, "the broken stream's end", 6)
+                                 world.metric("vixen_streams_opened_total") > opened, "the broken stream's end", 25)
                 self.proxy.heal()
                 self.more_batches(consumer)
                 self.end(consumer)
 
     def test_a_half_open_idle_stream_is_found_by_keepalive(self):
-        world = self.start()
+        world = self.start(keepalive_seconds=3)
         proxy = Proxy(world.port)
         self.addCleanup(proxy.close)
         channel = books.channel_to(proxy.port)
@@ -124,13 +127,14 @@ class StreamFaults(WorldTest):
         self.addCleanup(stream.cancel)
         self.assertTrue(next(stream.call).HasField("opened"))
         # Several questions are asked and answered while nothing else is sent.
-        with self.assertRaises(AssertionError):
-            world.wait_until(lambda: world.metric("vixen_streams_open ") != 1, "an end that must not come", 5)
+        answered = proxy.answered_pings
+        world.wait_until(lambda: proxy.answered_pings >= answered + 3, "answers to keepalive")
+        self.assertEqual(world.metric("vixen_streams_open "), 1)
         proxy.swallow(UP, DOWN)
-        world.wait_until(lambda: world.metric("vixen_streams_open ") == 0, "the slot to be free", 6)
+        world.wait_until(lambda: world.metric("vixen_streams_open ") == 0, "the slot to be free", 25)
 
     def test_a_question_that_nobody_answers_ends_at_its_deadline(self):
-        world = self.start(keepalive_seconds=20)
+        world = self.start()
         proxy = Proxy(world.port)
         self.addCleanup(proxy.close)
         proxy.swallow(UP)  # the actor's greeting still comes: to the tool this is a connection
@@ -142,12 +146,15 @@ class StreamFaults(WorldTest):
             self.assertIn(f"GetInfo at {address}: Deadline Exceeded", done.stderr)
 
     def test_a_frozen_consumer_is_evicted_and_the_other_group_goes_on(self):
-        world = self.start(episodes=64, steps=128, keepalive_seconds=20, steady_memory=True)
+        world = self.start(episodes=64, steps=128, progress_deadline_seconds=3, steady_memory=True)
         frozen = world.start_consumer("frozen", credit=64)
         other = self.consume(world.port, "other", "h")
         world.wait_until(lambda: world.entries("frozen"), "a first batch")
         frozen.send_signal(signal.SIGSTOP)
-        world.wait_until(lambda: world.metric("vixen_streams_evicted_total") == 1, "the eviction")
+        evicted = lambda: any("made no progress and is evicted" in line and "consumer=frozen" in line
+                              for line in world.actor.log.read_text().splitlines())
+        world.wait_until(evicted, "the eviction")
+        self.assertGreaterEqual(world.metric("vixen_streams_evicted_total"), 1)
         rss = world.rss()
         self.more_batches(other, 200)
         self.assertLess(world.rss() - rss, 8 << 20)
@@ -155,18 +162,18 @@ class StreamFaults(WorldTest):
         before = len(world.entries("frozen"))
         world.wait_until(lambda: len(world.entries("frozen")) > before + 2, "batches after it woke up")
         frozen.send_signal(signal.SIGTERM)
-        self.assertEqual(frozen.wait(20), 0)
+        self.assertEqual(frozen.wait(60), 0)
         other.stop()
         world.reconcile("frozen")
         world.reconcile("other", group="h")
 
     def test_a_frozen_actor_is_left_and_found_again(self):
-        world = self.start()
+        world = self.start(keepalive_seconds=2)
         consumer = self.consume(world.port, keepalive=True)
         self.more_batches(consumer)
         world.actor.child.send_signal(signal.SIGSTOP)
         try:
-            wait_for(lambda: consumer.counters["UNAVAILABLE"] > 0, "the consumer to notice", 6)
+            wait_for(lambda: consumer.counters["UNAVAILABLE"] > 0, "the consumer to notice", 25)
         finally:
             world.actor.child.send_signal(signal.SIGCONT)
         self.more_batches(consumer)
@@ -185,7 +192,7 @@ class StreamFaults(WorldTest):
         before = len(world.entries("dying"))
         world.wait_until(lambda: len(world.entries("dying")) > before + 4, "batches after its return")
         again.send_signal(signal.SIGTERM)
-        self.assertEqual(again.wait(20), 0)
+        self.assertEqual(again.wait(60), 0)
         other.stop()
         world.reconcile("dying", "other")
 

@@ -15,9 +15,9 @@ from processes import BIN, SOURCE, Process, flags, free_port, vixen, wait_for  #
 from stock_client import actor_pb2, actor_pb2_grpc, channel_to, grpc, network, np, push, weights_pb2  # noqa: E402
 
 SMALL = {"episodes": 4, "steps": 8, "curiosity_max": 0, "hidden1": 16, "hidden2": 16, "value_hidden": 16,
-         "advantage_hidden": 16, "threads": 1, "keepalive_seconds": 1, "progress_deadline_seconds": 1}
+         "advantage_hidden": 16, "threads": 1, "keepalive_seconds": 20, "progress_deadline_seconds": 30}
 LEARNER = {"capacity": 20000, "min_size": 64, "samples_per_insert": 1, "batch_size": 32, "torch_threads": 1,
-           "keepalive_seconds": 1, "metrics_listen": "127.0.0.1:0", "listen": "127.0.0.1:0", "policy": "p", "group": "g", "consumer": "c"}
+           "metrics_listen": "127.0.0.1:0", "listen": "127.0.0.1:0", "policy": "p", "group": "g", "consumer": "c"}
 
 
 class World:
@@ -66,7 +66,7 @@ class World:
         if self.channel is not None:
             self.channel.close()
         self.channel = channel_to(self.port, host=self.host, credentials=self.credentials)
-        self.info = actor_pb2_grpc.ActorStub(self.channel).GetInfo(actor_pb2.GetInfoRequest(), timeout=20,
+        self.info = actor_pb2_grpc.ActorStub(self.channel).GetInfo(actor_pb2.GetInfoRequest(), timeout=60,
                                                                    wait_for_ready=True)
         return self.actor
 
@@ -78,7 +78,7 @@ class World:
     def start_learner(self, port=None, **more):
         self.number += 1
         settings = {"actor": f"{self.host}:{port or self.port}", "dataset": self.dataset, "out": self.folder / "out",
-                    **LEARNER, **self.learner_settings, **more}
+                    "keepalive_seconds": self.settings["keepalive_seconds"], **LEARNER, **self.learner_settings, **more}
         learner = Process(self.folder, f"learner{self.number}", "vixen-learner", *flags(settings),
                           environment=self.environment)
         self.children.append(learner)
@@ -100,17 +100,23 @@ class World:
         return Journal.read(self.journal(name))
 
     def sheet(self, group="g", policy="p"):
-        return books.sheet_of(self.channel, policy, group)
+        try:
+            return books.sheet_of(self.channel, policy, group)
+        except grpc.RpcError as error:
+            # This process may not have run for longer than the actor waits for an answer.
+            if error.code() != grpc.StatusCode.UNAVAILABLE:
+                raise
+            return books.sheet_of(self.channel, policy, group)
 
     def live(self, policy="p"):
         """What the actor says of the policy: its versions, batches, epsilon."""
-        info = actor_pb2_grpc.ActorStub(self.channel).GetInfo(actor_pb2.GetInfoRequest(), timeout=10)
+        info = actor_pb2_grpc.ActorStub(self.channel).GetInfo(actor_pb2.GetInfoRequest(), timeout=60)
         return next(live for live in info.policies if live.policy == policy)
 
     def metric(self, name):
         return self.actor.metric(self.metrics_port, name)
 
-    def wait_until(self, condition, what, seconds=20):
+    def wait_until(self, condition, what, seconds=60):
         """As wait_for, while the actor lives."""
         return self.actor.wait_for(condition, what, seconds)
 
@@ -155,7 +161,7 @@ class WorldTest(unittest.TestCase):
 class OneWorldTest(unittest.TestCase):
     """Tests that share a world, whose actor serves with weights of VERSION; each has a channel of its own."""
 
-    SETTINGS = {"keepalive_seconds": 20, "progress_deadline_seconds": 30}
+    SETTINGS = {}
     VERSION = 1
 
     @classmethod

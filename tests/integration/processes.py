@@ -28,14 +28,21 @@ def wait_for(condition, what, seconds=60.0):
         time.sleep(0.02)
 
 
+_given = set()
+
+
 def free_port():
     """Below the ports that the system gives out by itself: one that an actor gives up for a moment while it
-    is killed must not be taken meanwhile by somebody's connection. Where there are none below, one of those."""
+    is killed must not be taken meanwhile by somebody's connection. Where there are none below, one of those.
+    Never one that it gave before."""
     first = int(pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
     ports = range(max(1024, first - 12000), first)
     for port in random.SystemRandom().sample(ports, min(100, len(ports))):
+        if port in _given:
+            continue
         try:
             with socket.create_server(("127.0.0.1", port)):
+                _given.add(port)
                 return port
         except OSError:
             continue
@@ -84,7 +91,7 @@ class Process:
 
     def metric(self, port, name):
         """The value of the first sample whose name (with labels) begins with `name`, or None."""
-        text = urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10).read().decode()
+        text = urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=60).read().decode()
         for line in text.splitlines():
             if line.startswith(name):
                 return float(line.rsplit(" ", 1)[1])

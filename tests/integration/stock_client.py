@@ -100,6 +100,6 @@ def push(channel, info, kind, version, tensors, policy="p", epsilon=None):
         for start in range(0, len(image), 1 << 16):
             yield weights_pb2.PushWeightsRequest(chunk=image[start:start + (1 << 16)])
 
-    answer = weights_pb2_grpc.WeightsStub(channel).PushWeights(parts(), timeout=20)
+    answer = weights_pb2_grpc.WeightsStub(channel).PushWeights(parts(), timeout=60)
     assert answer.sha256 == digest and answer.live_version == version, answer
     return answer
