@@ -16,6 +16,8 @@ import sys
 import threading
 import time
 
+if __name__ == "__main__":  # before gRPC starts threads, which would take the signal
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "integration"))
 from stock_client import actor_pb2, actor_pb2_grpc, channel_to, grpc  # noqa: E402
 
@@ -237,7 +239,6 @@ def main():
     parser.add_argument("--credit", type=int, default=4)
     parser.add_argument("--checkpoint_every", type=int, default=1)
     arguments = parser.parse_args()
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     consumer = Consumer(arguments.port, arguments.group, arguments.name, arguments.journal, arguments.policy,
                         arguments.credit, arguments.checkpoint_every).start()
     signal.sigwait({signal.SIGTERM})

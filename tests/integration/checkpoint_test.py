@@ -7,7 +7,7 @@ import shutil
 import struct
 import unittest
 
-from processes import WithProcesses, vixen
+from processes import WithProcesses, vixen, wait_for
 
 BED = ["--episodes", 32, "--steps", 16, "--carry_over", "--max_episode_steps", 200, "--actions", "1,19,37",
        "--gamma", 0.95, "--risk_scale", 0, "--diversity_penalty", 0]
@@ -29,6 +29,13 @@ class Folder(WithProcesses):
 
     def checkpoints(self, out="out"):
         return sorted(path for path in (self.path / out / "checkpoints").glob("checkpoint-*") if not path.suffix)
+
+    def newest(self, out="out"):
+        """What `vixen inspect` says of the newest checkpoint, while a learner writes newer ones and removes old ones."""
+        def inspected():
+            done = vixen("inspect", self.checkpoints(out)[-1], "--json", check=False)
+            return json.loads(done.stdout) if done.returncode == 0 else None
+        return wait_for(inspected, "a checkpoint that stays")
 
     def record(self, launches, *more):
         """Batches of a learner's policy, and every version that it pushed."""
@@ -159,7 +166,7 @@ class Books(Folder):
             learner = self.start_learner(port, *flags, "--resume")
             before = self.checkpoints()
             learner.wait_for(lambda: self.checkpoints()[-1:] != before[-1:], "a checkpoint")
-            held = json.loads(vixen("inspect", self.checkpoints()[-1], "--json").stdout)["runs"][0]["rows"]
+            held = self.newest()["runs"][0]["rows"]
             learner.wait_for(lambda: self.balance(port)["acknowledged"] + self.balance(port)["durable"] > held,
                              "rows beyond the checkpoint")
             learner.kill()

@@ -7,7 +7,7 @@ import struct
 import subprocess
 import unittest
 
-from processes import BIN, SOURCE, WithProcesses, read_log, vixen, wait_for
+from processes import BIN, SOURCE, WithProcesses, free_port, read_log, vixen, wait_for
 
 # Settings of the test-bed (docs/testbed.md): three positions at the market, short launches, no shaping.
 BED = ["--episodes", 64, "--steps", 4, "--carry_over", "--max_episode_steps", 500, "--actions", "1,19,37",
@@ -22,8 +22,8 @@ LEARNER = ["--capacity", 200000, "--min_size", 512, "--samples_per_insert", 32, 
 class Loop(WithProcesses):
     bars = 50000
 
-    def start_actor(self):
-        actor = self.start("actor", "vixen-actor", "--dataset", self.dataset, "--listen", "127.0.0.1:0",
+    def start_actor(self, name="actor", port=0):
+        actor = self.start(name, "vixen-actor", "--dataset", self.dataset, "--listen", f"127.0.0.1:{port}",
                            "--metrics_listen", "127.0.0.1:0", "--threads", 1, *BED, *NETWORK)
         return actor, *actor.ports()
 
@@ -32,19 +32,19 @@ class Loop(WithProcesses):
                           "--cache", self.path / "cache", *LEARNER, *more)
 
     def score_of_a_training(self, number):
-        """Trains on 5,000 transitions from nothing; the policy's score."""
+        """Trains on 10,000 transitions from nothing; the policy's score."""
         actor, port, _ = self.start_actor()
         out = self.path / f"out{number}"
-        learner = self.start_learner(port, "--max_transitions", 5000, out=out)
+        learner = self.start_learner(port, "--max_transitions", 10000, out=out)
         self.assertEqual(learner.wait(), 0, learner.log.read_text())
         self.assertEqual(actor.terminate(), 0, actor.log.read_text())
         log = read_log(out / "training.jsonl")
-        self.assertGreaterEqual(log[-1]["transitions"], 5000)
-        self.assertGreaterEqual(log[-1]["updates"], 1000)
+        self.assertGreaterEqual(log[-1]["transitions"], 10000)
+        self.assertGreaterEqual(log[-1]["updates"], 2000)
         return json.loads(vixen("score", "b0", "--weights", out / "weights.safetensors", "--json").stdout)["score"]
 
     def test_learns_the_signal_bandit_to_nineteen_twentieths_of_the_optimum_in_the_median_of_three(self):
-        # One training in 25 ends below 0.9 by chance (the last of many policies): a single run says little.
+        # Which weights a launch finds is chance: after 5,000 transitions one training in five was below 0.9.
         scores = [self.score_of_a_training(number) for number in range(3)]
         self.assertGreaterEqual(statistics.median(scores), 0.95, scores)
 
@@ -75,14 +75,12 @@ class Loop(WithProcesses):
         self.assertEqual(actor.terminate(), 0, actor.log.read_text())
 
     def test_training_goes_on_after_the_actor_was_killed(self):
-        actor, port, _ = self.start_actor()
+        actor, port, _ = self.start_actor(port=free_port())
         log = self.path / "out/training.jsonl"
         learner = self.start_learner(port)
         learner.wait_for(lambda: read_log(log) and read_log(log)[-1]["updates"] > 100, "100 updates")
         actor.kill()
-        again = self.start("actor", "vixen-actor", "--dataset", self.dataset, "--listen", f"127.0.0.1:{port}",
-                           "--metrics_listen", "127.0.0.1:0", "--threads", 1, *BED, *NETWORK)
-        again.ports()
+        again, *_ = self.start_actor("again", port)
         before = read_log(log)[-1]["updates"]
         learner.wait_for(lambda: read_log(log)[-1]["updates"] > before + 200, "200 updates more")
         self.assertEqual(learner.terminate(), 0, learner.log.read_text())
@@ -113,7 +111,7 @@ class Loop(WithProcesses):
         other = self.path / "other.safetensors"
         vixen("synth", "b0", "--bars", 50000, "--seed", 12, "--out", other)
         learner = self.start_learner(port, "--dataset", other)
-        self.assertEqual(learner.wait(60), 1)
+        self.assertEqual(learner.wait(), 1)
         message = learner.log.read_text()
         for dataset in (self.dataset, other):
             fingerprint = json.loads(vixen("inspect", dataset, "--json").stdout)["fingerprint"]
@@ -148,7 +146,7 @@ class Loop(WithProcesses):
     def test_other_widths_are_refused_with_both_values(self):
         _, port, _ = self.start_actor()
         learner = self.start_learner(port, "--hidden1", 128)
-        self.assertEqual(learner.wait(60), 1)
+        self.assertEqual(learner.wait(), 1)
         message = learner.log.read_text()
         self.assertIn("hidden1", message)
         self.assertIn("128", message)

@@ -32,7 +32,7 @@ def table():
 
 
 def scrape(port):
-    return urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10).read().decode()
+    return urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=60).read().decode()
 
 
 def families(text):
@@ -131,11 +131,18 @@ class Metrics(unittest.TestCase):
                                   (self.learner.ports()[0], "vixen_learner_activity_seconds_total", "none")):
             spent = lambda: sum(float(line.rsplit(" ", 1)[1]) for line in scrape(port).splitlines()
                                 if line.startswith(name) and apart not in line)
-            start, before = time.monotonic(), spent()
-            wait_for(lambda: spent() - before > 3, "three seconds", 15)
-            # The collector thread tells of a wait when it is over, at the latest after a second.
-            self.assertGreater(time.monotonic() - start, 1.9, name)
-            self.assertLess(time.monotonic() - start, 8, name)
+
+            def told(least):
+                """(between these two times, so much had been told), once that is more than `least`."""
+                def look():
+                    begin, seconds = time.monotonic(), spent()
+                    return (begin, time.monotonic(), seconds) if seconds > least else None
+                return wait_for(look, f"{name} above {least}")
+            # The collector thread tells of a wait when it is over, at the latest after a second: from one such moment on.
+            begin, after_begin, before = told(spent())
+            end, after_end, total = told(before + 3)
+            self.assertGreater(after_end - begin, total - before - 1.1, name)
+            self.assertLess(end - after_begin, (total - before) * 8 / 3, name)
 
 
 if __name__ == "__main__":

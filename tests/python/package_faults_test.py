@@ -24,22 +24,26 @@ class Faults(unittest.TestCase):
         return policy
 
     def connect(self, port=None):
-        actor = vixen.connect(f"127.0.0.1:{port or self.world.port}", keepalive_seconds=1, timeout=20)
+        actor = vixen.connect(f"127.0.0.1:{port or self.world.port}", keepalive_seconds=10, timeout=60)
         self.addCleanup(actor.close)
         return actor
 
     def test_an_actor_that_was_killed_comes_back_with_the_policys_weights(self):
         actor = self.connect()
-        policy, runs = self.push(actor), []
+        policy, taken = self.push(actor), {}  # run → sequences
         with policy.batches(credit=2) as stream:
-            for _ in range(3):
-                runs.append(next(stream).identity)
-            self.world.actor.kill()
-            self.world.start_actor()
-            for _ in range(3):
-                runs.append(next(stream).identity)
-        self.assertEqual(len({run for run, _ in runs}), 2)
-        self.assertEqual([sequence for _, sequence in runs], [0, 1, 2, 0, 1, 2])
+            for batch in stream:
+                run, sequence = batch.identity
+                taken.setdefault(run, []).append(sequence)
+                if len(taken[run]) == 3:
+                    if len(taken) == 2:
+                        break
+                    self.world.actor.kill()
+                    self.world.start_actor()
+        old, new = taken.values()
+        self.assertEqual(old, list(range(len(old))))
+        self.assertLessEqual(len(old), 3 + 2)  # what was under way at the end may still have come
+        self.assertEqual(new, [0, 1, 2])
         self.assertGreaterEqual(stream.counters["reconnects"], 1)
         self.assertEqual(policy.weights()[0].sha256, self.world_digest())
 
@@ -69,7 +73,7 @@ class Faults(unittest.TestCase):
 
         async def main():
             seen = []
-            async with await vixen.aio.connect(f"127.0.0.1:{proxy.port}", keepalive_seconds=1) as actor:
+            async with await vixen.aio.connect(f"127.0.0.1:{proxy.port}", keepalive_seconds=10) as actor:
                 async with actor.batches("p", group="aio", limit=30) as stream:
                     async for batch in stream:
                         seen.append(batch.header.sequence)
@@ -129,7 +133,7 @@ class Faults(unittest.TestCase):
             with self.assertRaises(vixen.ActorUnavailable):
                 for _ in stream:
                     pass
-        self.assertLess(time.monotonic() - began, 20)
+        self.assertLess(time.monotonic() - began, 60)
         with self.assertRaisesRegex(vixen.ActorUnavailable, "does the actor listen there"):
             vixen.connect(self.world.address, timeout=0.3)
 
@@ -155,9 +159,9 @@ class Faults(unittest.TestCase):
             stream = actor.batches("nobody", limit=1)
             thread = threading.Thread(target=lambda: list(stream), daemon=True)
             thread.start()
-            wait_for(lambda: stream.counters.get("notices"), "the notice", 20)
+            wait_for(lambda: stream.counters.get("notices"), "the notice")
             actor.policy("nobody").push(online=self.tensors_of(actor), target=self.tensors_of(actor), epsilon=1.0)
-            thread.join(30)
+            thread.join(60)
         self.assertFalse(thread.is_alive())
         self.assertIn("weights", logged.output[0])
 
@@ -178,7 +182,7 @@ class Faults(unittest.TestCase):
 
         thread = threading.Thread(target=consume, daemon=True)
         thread.start()
-        self.assertTrue(enough.wait(30))
+        self.assertTrue(enough.wait(60))
         self.assertEqual(self.world.actor.terminate(), 0)
         self.world.start_actor()
         thread.join(60)

@@ -20,7 +20,7 @@ from processes import wait_for  # noqa: F401
 from vixen import weights
 
 SMALL = {"episodes": 8, "steps": 32, "curiosity_max": 0, "hidden1": 32, "hidden2": 32, "value_hidden": 16,
-         "advantage_hidden": 16, "threads": 1, "keepalive_seconds": 1}
+         "advantage_hidden": 16, "threads": 1, "keepalive_seconds": 10}
 
 
 def random_tensors(architecture, kind="online", seed=1):
@@ -50,7 +50,7 @@ class World:
         return self.actor
 
     def connect(self, **options):
-        return vixen.connect(self.address, timeout=20, **options)
+        return vixen.connect(self.address, timeout=60, **options)
 
     def close(self):
         if self.actor is not None:
