@@ -155,8 +155,8 @@ absl::Status Actor::Load(const ChooseCollector& choose, bool warm_up) {
   gate_.Enter("started");
   gate_.Open(&core_->state);
   loaded_ = true;
-  health_.Started();
   actor_metrics_.startup_seconds->Set(std::chrono::duration<double>(Clock::now() - began_).count());
+  health_.Started();
   return absl::OkStatus();
 }
 

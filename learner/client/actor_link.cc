@@ -39,7 +39,8 @@ void ActorLink::Start() {
 
 void ActorLink::Run() {
   Backoff backoff;
-  auto name_was_free = std::chrono::steady_clock::now();
+  bool name_taken = false;
+  std::chrono::steady_clock::time_point name_taken_since;
   while (!stop_.stopped()) {
     received_batch_ = false;
     const uint64_t before = session_;
@@ -53,8 +54,10 @@ void ActorLink::Run() {
     if (received_batch_) backoff.Reset();
     const auto now = std::chrono::steady_clock::now();
     if (status.code() != absl::StatusCode::kAlreadyExists) {
-      name_was_free = now;
-    } else if (now - name_was_free >= options_.name_taken_wait) {
+      name_taken = false;
+    } else if (!std::exchange(name_taken, true)) {
+      name_taken_since = now;
+    } else if (now - name_taken_since >= options_.name_taken_wait) {
       events_.Push(ClientFailed{absl::AlreadyExistsError(absl::StrCat(
           status.message(), ": another learner is consumer \"", options_.consumer, "\" of group \"",
           options_.group, "\"; start each with its own --consumer"))});
@@ -81,7 +84,7 @@ absl::Status ActorLink::Session() {
   grpc::ClientContext context;
   if (!SetContext(&context)) return absl::CancelledError("stopping");
   Stream stream(*channel_, context);
-  const absl::Status read = ReadAll(stream, info);
+  absl::Status read = ReadAll(stream, info);
   {
     std::lock_guard lock(mutex_);
     stream_ = nullptr;

@@ -18,6 +18,11 @@ void CollectStream::Leave(grpc::Status status) {
 }
 
 void CollectStream::Fail(const absl::Status& status) {
+  {
+    std::lock_guard lock(mutex_);
+    // What is said to a detached stream is no fault: it ends as it was going to.
+    if (leaving_) return;
+  }
   spdlog::warn("collect: a stream ends with {}{}", status.ToString(), who());
   Leave(ToGrpc(status));
 }

@@ -35,9 +35,9 @@ class Process {
   // The lines of a port file, as numbers, once it is there. Empty when the process ended before, or
   // after `limit`.
   std::vector<int> WaitForPorts(const std::string& port_file,
-                                std::chrono::seconds limit = std::chrono::seconds(30));
+                                std::chrono::seconds limit = std::chrono::seconds(60));
   // True when the process ended within `limit`; then exit_code() is valid.
-  bool WaitForExit(std::chrono::seconds limit = std::chrono::seconds(30));
+  bool WaitForExit(std::chrono::seconds limit = std::chrono::seconds(60));
   int exit_code() const { return exit_code_; }
 
   std::string Output() const;
@@ -56,7 +56,7 @@ class Process {
 // Runs a program to its end; killed after `limit` (exit code −9 then).
 ProgramResult RunProgram(const std::string& folder, const std::string& program,
                          const std::vector<std::string>& arguments,
-                         std::chrono::seconds limit = std::chrono::seconds(60));
+                         std::chrono::seconds limit = std::chrono::seconds(120));
 
 // The body of http://127.0.0.1:port/path; empty when there is no answer with status 200.
 std::string HttpGet(int port, const std::string& path);

@@ -18,7 +18,7 @@ namespace vixen::server {
 // A plain synchronous consumer. Every call ends by the deadline of the whole stream at the latest.
 class CollectClient {
  public:
-  explicit CollectClient(const std::shared_ptr<grpc::Channel>& channel, int seconds = 20)
+  explicit CollectClient(const std::shared_ptr<grpc::Channel>& channel, int seconds = 60)
       : stub_(v1::Actor::NewStub(channel)) {
     context_.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(seconds));
     stream_ = stub_->Collect(&context_);
@@ -78,6 +78,13 @@ class CollectClient {
       if (*batch) return std::move(**batch);
     }
     return std::nullopt;
+  }
+  // Reads until one more notice came. False when a batch or the end came before it.
+  bool NextNotice() {
+    v1::CollectResponse response;
+    if (!stream_->Read(&response) || !response.has_notice()) return false;
+    notices.push_back(response.notice());
+    return true;
   }
   void HalfClose() { stream_->WritesDone(); }
   void Cancel() { context_.TryCancel(); }

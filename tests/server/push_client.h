@@ -14,7 +14,7 @@
 
 namespace vixen::server {
 
-inline void SetDeadline(grpc::ClientContext& context, int seconds = 20) {
+inline void SetDeadline(grpc::ClientContext& context, int seconds = 60) {
   context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(seconds));
 }
 

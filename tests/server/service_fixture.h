@@ -59,7 +59,7 @@ class ServiceTest : public ::testing::Test {
   // Polls the books until they satisfy `test`.
   template <typename Test>
   ::testing::AssertionResult EventuallyBalance(Test&& test) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     v1::BalanceSheet sheet;
     do {
       sheet = BalanceOf(channel, "p", "g");

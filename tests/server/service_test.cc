@@ -213,6 +213,7 @@ TEST_F(ServiceTest, TellsThatWeightsAreMissing) {
   CollectClient client(channel);
   ASSERT_TRUE(client.Open(CollectClient::OpenOf("p", "g", "c")));
   ASSERT_TRUE(client.Credit(1));
+  ASSERT_TRUE(client.NextNotice());
   EXPECT_EQ(InfoOf(channel).policies(0).waiting_for(), "weights: online, target, curiosity");
   PushAllKinds(channel, info, 1, 0.5f);
   EXPECT_TRUE(client.Next().has_value());
@@ -222,7 +223,8 @@ TEST_F(ServiceTest, TellsThatWeightsAreMissing) {
 
 TEST_F(ServiceTest, OneStreamTooManyIsRefusedAndASilentOneEvicted) {
   config.mutable_stream()->set_max_streams(1);
-  config.mutable_stream()->set_progress_deadline_seconds(0.2);
+  // Long beside the time between a call's begin and its `open`.
+  config.mutable_stream()->set_progress_deadline_seconds(2);
   Start();
   CollectClient silent(channel);
   EXPECT_EQ(silent.Finish().error_code(), StatusCode::DEADLINE_EXCEEDED);
@@ -236,7 +238,7 @@ TEST_F(ServiceTest, AConsumerThatTakesNothingIsEvictedAndOthersGoOn) {
   config.mutable_environment()->set_episodes(512);
   config.mutable_environment()->set_steps(512);
   // Long beside the time that the quick one needs for 15 MB under ThreadSanitizer.
-  config.mutable_stream()->set_progress_deadline_seconds(1.5);
+  config.mutable_stream()->set_progress_deadline_seconds(3);
   Start();
   PushAllKinds(channel, info, 1, 0.5f);
   const std::shared_ptr<grpc::Channel> other_channel = Connect();
@@ -329,6 +331,7 @@ TEST_F(ServiceTest, StoppingSendsWhatIsReservedAndSaysWhy) {
       [&] { actor->Stop(std::chrono::steady_clock::now() + std::chrono::seconds(10)); });
   v1::GetInfoResponse now;
   while (!now.draining()) now = InfoOf(channel);
+  EXPECT_TRUE(client.NextNotice());  // by then what was not reserved is taken back
   control.OpenGate();
   EXPECT_TRUE(client.Next().has_value());
   const grpc::Status status = client.Finish();

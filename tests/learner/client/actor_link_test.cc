@@ -7,6 +7,7 @@
 #include <atomic>
 #include <memory>
 #include <optional>
+#include <semaphore>
 #include <vector>
 
 #include "learner/client/channel.h"
@@ -71,7 +72,7 @@ TEST_F(ActorLinkTest, OpensReceivesAcknowledgesAndEndsCleanly) {
   link_->SendAcknowledge(77, 0);
   link_->SendAcknowledge(78, 0);  // of another run: not sent
   link_->HalfClose();
-  EXPECT_TRUE(link_->WaitEnded(std::chrono::seconds(10)));
+  EXPECT_TRUE(link_->WaitEnded(std::chrono::seconds(60)));
 
   const v1::Open open = actor_.opens().at(0);
   EXPECT_EQ(open.policy(), "p");
@@ -96,16 +97,20 @@ TEST_F(ActorLinkTest, SaysOnTheNewStreamWhatWasInsertedWhileItOpened) {
   StartLink();
   ASSERT_TRUE(NextEvent<StreamOpened>(events_).has_value());
   link_->HalfClose();
-  EXPECT_TRUE(link_->WaitEnded(std::chrono::seconds(10)));
+  EXPECT_TRUE(link_->WaitEnded(std::chrono::seconds(60)));
   ASSERT_EQ(requests.size(), 1u);
   EXPECT_EQ(requests[0].ack().run_id(), 77u);
   EXPECT_EQ(requests[0].ack().sequence(), 5u);
 }
 
 TEST_F(ActorLinkTest, ConnectsAgainAfterABrokenStreamAndTellsWhatItHolds) {
+  std::counting_semaphore<2> received(0);  // the book has what came: before the next stream opens
   actor_.on_collect = [&](int number, ScriptedActor::Stream& stream) {
     actor_.SendBatch(stream, static_cast<uint64_t>(number));
-    if (number < 2) return grpc::Status(grpc::StatusCode::UNAVAILABLE, "draining");
+    if (number < 2) {
+      (void)received.try_acquire_for(std::chrono::seconds(60));
+      return grpc::Status(grpc::StatusCode::UNAVAILABLE, "draining");
+    }
     ReadAll(stream);
     return grpc::Status::OK;
   };
@@ -120,6 +125,7 @@ TEST_F(ActorLinkTest, ConnectsAgainAfterABrokenStreamAndTellsWhatItHolds) {
     last_stream = batch->stream;
     book_.Receive(77, sequence, 6);
     if (sequence == 2) break;
+    received.release();
     const std::optional<StreamEnded> ended = NextEvent<StreamEnded>(events_);
     ASSERT_TRUE(ended.has_value());
     EXPECT_EQ(ended->status.code(), absl::StatusCode::kUnavailable);

@@ -155,10 +155,10 @@ class ScriptedActor final : public v1::Actor::Service, public v1::Weights::Servi
   std::unique_ptr<grpc::Server> server_;
 };
 
-// The next event of type T; others before it are thrown away. Fails after ten seconds.
+// The next event of type T; others before it are thrown away. Fails after a minute.
 template <typename T, typename Queue>
 std::optional<T> NextEvent(Queue& events) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   while (std::chrono::steady_clock::now() < deadline) {
     auto event = events.PopFor(deadline - std::chrono::steady_clock::now());
     if (event.has_value() && std::holds_alternative<T>(*event))

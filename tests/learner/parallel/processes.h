@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <functional>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -15,17 +16,22 @@
 
 namespace vixen::learner {
 
-// A port of loopback that nothing listens on now.
+// A port of loopback that nothing listens on now; below those that the system gives out by itself
+// (32768 unless told otherwise), so that nobody's connection takes it before the store listens: not
+// even a rank's that asks for the store.
 inline uint16_t FreePort() {
-  const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+  std::random_device random;
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  bind(socket, reinterpret_cast<sockaddr*>(&address), size);
-  getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size);
-  close(socket);
-  return ntohs(address.sin_port);
+  while (true) {
+    const auto port = static_cast<uint16_t>(20'000 + random() % 12'000);
+    address.sin_port = htons(port);
+    const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+    const int taken = bind(socket, reinterpret_cast<sockaddr*>(&address), sizeof address);
+    close(socket);
+    if (taken == 0) return port;
+  }
 }
 
 inline RankOptions OptionsOf(int rank, int world, uint16_t port) {

@@ -17,7 +17,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kPatience(20);
+constexpr std::chrono::seconds kPatience(60);
 
 void MakeCertificates(const std::string& folder, const std::string& options = "") {
   const char* source = std::getenv("VIXEN_SOURCE_DIR");
