@@ -99,13 +99,15 @@ class Scene:
 
     def break_checkpoints(self):
         folder = self.folder / "tls-run/checkpoints"
-        folder.rename(folder.with_name("aside"))
-        folder.write_text("not a folder")
+        with self.processes["tls-learner"].stopped():  # or it would make the folder anew in between
+            folder.rename(folder.with_name("aside"))
+            folder.write_text("not a folder")
 
     def mend_checkpoints(self):
         folder = self.folder / "tls-run/checkpoints"
-        folder.unlink()
-        folder.with_name("aside").rename(folder)
+        with self.processes["tls-learner"].stopped():
+            folder.unlink()
+            folder.with_name("aside").rename(folder)
 
     def close(self):
         if self.collecting is not None:

@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The real learner under faults: its books and the actor's agree to the row after each."""
-import contextlib
 import json
-import pathlib
 import re
 import signal
 import time
 import unittest
 
-from world import BIN, WorldTest, books, vixen, wait_for
+from world import BIN, WorldTest, books, vixen
 from proxy import DOWN, UP, Proxy
 
 
@@ -47,17 +45,6 @@ class LearnerFaults(WorldTest):
         self.assertEqual(learner.terminate(), 0, learner.log.read_text())
         self.world.wait_until(lambda: books.pair(self.world.sheet().in_flight) == (0, 0), "the stream's end")
         books.reconcile_learner(self.world.sheet(), learner.log.read_text())
-
-    @contextlib.contextmanager
-    def stopped(self, process):
-        """Between two steps of the test the process does nothing."""
-        process.child.send_signal(signal.SIGSTOP)
-        state = lambda: pathlib.Path(f"/proc/{process.child.pid}/stat").read_text().rpartition(")")[2].split()[0]
-        wait_for(lambda: state() == "T", "the process to stop")
-        try:
-            yield
-        finally:
-            process.child.send_signal(signal.SIGCONT)
 
     def freeze(self, side, noticed, what):
         """Until the other side's keepalive has found it."""
@@ -286,7 +273,7 @@ class LearnerFaults(WorldTest):
         kept, aside = world.folder / "out/checkpoints", world.folder / "aside"
 
         def spoil():
-            with self.stopped(learner):  # or it would make the folder anew in between
+            with learner.stopped():  # or it would make the folder anew in between
                 kept.rename(aside)
                 kept.write_text("")
 
@@ -296,7 +283,7 @@ class LearnerFaults(WorldTest):
         world.actor.kill()
         learner.wait_for(lambda: rests(updates), "an end to updates")
         before = counted("written")
-        with self.stopped(learner):
+        with learner.stopped():
             kept.unlink()
             aside.rename(kept)
         learner.wait_for(lambda: counted("written") > before, "the checkpoint that failed")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Starts and ends the real binaries for the integration tests. Standard library only."""
+import contextlib
 import json
 import os
 import pathlib
@@ -97,7 +98,18 @@ class Process:
                 return float(line.rsplit(" ", 1)[1])
         return None
 
-    def terminate(self, seconds=40):
+    @contextlib.contextmanager
+    def stopped(self):
+        """Inside it the process does nothing: a place for what must not be seen half done."""
+        self.child.send_signal(signal.SIGSTOP)
+        state = lambda: pathlib.Path(f"/proc/{self.child.pid}/stat").read_text().rpartition(")")[2].split()[0]
+        try:
+            self.wait_for(lambda: state() == "T", "the process to stop")
+            yield
+        finally:
+            self.child.send_signal(signal.SIGCONT)
+
+    def terminate(self, seconds=60):
         self.child.send_signal(signal.SIGTERM)
         return self.child.wait(timeout=seconds)
 
