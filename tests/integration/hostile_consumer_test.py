@@ -17,6 +17,7 @@ Code = grpc.StatusCode
 EPISODES, STEPS = 64, 64  # a batch of eleven chunks
 ROWS = EPISODES * STEPS
 MIB = 1 << 20
+BOMB = b"\x7a\x80\x80\x80\x80\x01" + b"\0" * (256 * MIB)  # an unknown field of zeros: 256 KiB by gzip
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
 
@@ -167,13 +168,12 @@ class HostileConsumer(OneWorldTest):
 
     def test_compressed_messages_are_refused_and_not_unfolded(self):
         before = self.world.rss()
-        bomb = b"\x7a\x80\x80\x80\x80\x01" + b"\0" * (256 * MIB)  # an unknown field of zeros: 256 KiB by gzip
         opening = open_request("p", self.group, "c").SerializeToString()
         for compression in (grpc.Compression.Gzip, grpc.Compression.Deflate):
             for method in ("/vixen.v1.Actor/Collect", "/vixen.v1.Weights/PushWeights", "/vixen.v1.Actor/GetInfo"):
                 with self.subTest(method=method, compression=compression):
                     call = self.channel.stream_stream(method)
-                    self.ends(call(iter([opening, bomb]), compression=compression, timeout=60), Code.UNIMPLEMENTED,
+                    self.ends(call(iter([opening, BOMB]), compression=compression, timeout=60), Code.UNIMPLEMENTED,
                               "is disabled")
         self.assertLess(self.world.rss() - before, 16 * MIB)
 
@@ -249,6 +249,32 @@ class HostileConsumer(OneWorldTest):
         consumer.stop()
         self.world.reconcile(self.group, group=self.group)
         self.world.wait_until(lambda: self.world.descriptors() <= descriptors + 4, "their descriptors to be free")
+
+
+class HostileConsumerOfACompressingActor(OneWorldTest):
+    SETTINGS = {**OneWorldTest.SETTINGS, "steady_memory": True, "compression": "gzip"}
+
+    def test_compressed_messages_are_refused_and_not_unfolded_and_others_are_served(self):
+        before = self.world.rss()
+        opening = open_request("p", self.group, "c").SerializeToString() + b"\x7a\xf4\x03" + b"\0" * 500  # gzip shrinks it
+        gzip, deflate = grpc.Compression.Gzip, grpc.Compression.Deflate
+        for compression, method, first, code in (
+                (gzip, "/vixen.v1.Actor/Collect", opening, Code.INVALID_ARGUMENT),
+                (gzip, "/vixen.v1.Actor/Collect", BOMB, Code.INVALID_ARGUMENT),
+                (gzip, "/vixen.v1.Weights/PushWeights", BOMB, Code.INVALID_ARGUMENT),
+                (gzip, "/vixen.v1.Actor/GetInfo", BOMB, Code.UNIMPLEMENTED),
+                (deflate, "/vixen.v1.Actor/Collect", BOMB, Code.UNIMPLEMENTED)):
+            with self.subTest(method=method, compression=compression):
+                call = self.channel.stream_stream(method)(iter([first]), compression=compression, timeout=60)
+                with self.assertRaises(grpc.RpcError) as raised:
+                    list(call)
+                self.assertEqual(raised.exception.code(), code, raised.exception.details())
+        self.assertLess(self.world.rss() - before, 16 * MIB)
+        stream = Stream(self.channel, open_request("p", self.group, "c"), timeout=60)
+        stream.credit(1)
+        header, trailer, _ = next(batches(stream.call))
+        self.assertEqual((header.delivery, trailer.statistics.valid_rows), (1, 32))
+        stream.cancel()
 
 
 if __name__ == "__main__":
