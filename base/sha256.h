@@ -44,5 +44,7 @@ class Sha256 {
 Sha256Digest Sha256Of(std::string_view bytes);
 // 64 lower-case hexadecimal digits.
 std::string ToHex(std::span<const uint8_t> bytes);
+// The 32 bytes as messages carry them.
+inline std::string BytesOf(const Sha256Digest& digest) { return {digest.begin(), digest.end()}; }
 
 }  // namespace vixen::base

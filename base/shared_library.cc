@@ -8,7 +8,7 @@
 namespace vixen::base {
 
 absl::StatusOr<SharedLibrary> SharedLibrary::Open(const std::string& name) {
-  void* const handle = dlopen(name.c_str(), RTLD_LAZY | RTLD_LOCAL);
+  void* const handle = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
     return absl::UnavailableError(absl::StrCat(name, " cannot be loaded (", dlerror(), ")"));
   }

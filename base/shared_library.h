@@ -14,7 +14,8 @@ namespace vixen::base {
 // stays loaded until the process ends: drivers keep threads in theirs, and handles may live on.
 class SharedLibrary {
  public:
-  // UNAVAILABLE naming the library, with the loader's words.
+  // UNAVAILABLE naming the library, with the loader's words; also where a function that it needs
+  // of another library is missing.
   static absl::StatusOr<SharedLibrary> Open(const std::string& name);
 
   // Sets `function`, a pointer to a function, to the symbol `symbol`; null where there is none.

@@ -10,7 +10,7 @@ if [ "${2:-}" = --all ]; then
   scripts/build.sh "$preset" all
   ctest --preset "$preset"
 elif [ "$preset" = tsan ]; then
-  threaded=(base_test kernels_test server_test learner_test learner_client_test)
+  threaded=(base_test market_test kernels_test server_test learner_test learner_client_test)
   scripts/build.sh tsan "${threaded[@]}"
   ctest --preset tsan -R "^($(IFS='|'; echo "${threaded[*]}"))\$"
 else

@@ -8,9 +8,11 @@
 #include <utility>
 
 #include "base/cpu_count.h"
+#include "base/sha256.h"
 #include "base/status_macros.h"
 #include "base/str_cat.h"
 #include "base/version.h"
+#include "kernels/executors/market_view.h"
 #include "proto/codec/column_layout.h"
 #include "proto/codec/convert.h"
 #include "proto/config/config_file.h"
@@ -21,8 +23,6 @@ namespace {
 
 constexpr uint32_t kTrialSteps = 8;
 
-std::string BytesOf(const base::Sha256Digest& digest) { return {digest.begin(), digest.end()}; }
-
 absl::StatusOr<kernels::CollectorOptions> OptionsOf(const v1::ActorConfig& config,
                                                     const market::Dataset& dataset) {
   const v1::EnvironmentSettings& environment = config.environment();
@@ -30,13 +30,7 @@ absl::StatusOr<kernels::CollectorOptions> OptionsOf(const v1::ActorConfig& confi
                          dataset.EffectiveRange(environment.begin(), environment.end()));
   kernels::CollectorOptions options;
   options.settings = config::ToEnvSettings(environment);
-  options.market = {.features = dataset.features().data(),
-                    .targets = dataset.targets().data(),
-                    .last = dataset.last().data(),
-                    .bars = static_cast<uint32_t>(dataset.bars()),
-                    .feature_count = dataset.feature_count(),
-                    .begin = static_cast<uint32_t>(range.begin),
-                    .end = static_cast<uint32_t>(range.end)};
+  options.market = kernels::MarketViewOf(dataset, range);
   options.architecture = config::ToArchitecture(config.network(), dataset.feature_count());
   options.episodes = environment.episodes();
   options.steps = environment.steps();
@@ -115,8 +109,8 @@ v1::GetInfoResponse InfoOf(const v1::ActorConfig& config, const market::Dataset&
   info.set_steps(run.collector.steps);
   *info.mutable_architecture() = codec::ToProto(run.collector.architecture);
   v1::DatasetInfo& data = *info.mutable_dataset();
-  data.set_fingerprint(BytesOf(run.dataset_fingerprint));
-  data.set_scaler_fingerprint(BytesOf(run.scaler_fingerprint));
+  data.set_fingerprint(base::BytesOf(run.dataset_fingerprint));
+  data.set_scaler_fingerprint(base::BytesOf(run.scaler_fingerprint));
   data.set_bars(dataset.bars());
   data.set_begin(run.collector.market.begin);
   data.set_end(run.collector.market.end);
@@ -191,7 +185,7 @@ absl::StatusOr<ActorSetup> SetUpActor(const v1::ActorConfig& given,
   run.execution = config.execution();
   VIXEN_ASSIGN_OR_RETURN(run.collector, OptionsOf(config, *dataset));
   run.settings = config::SettingsBytes(environment);
-  run.settings_sha256 = BytesOf(base::Sha256Of(run.settings));
+  run.settings_sha256 = base::BytesOf(base::Sha256Of(run.settings));
   run.dataset_fingerprint = dataset->fingerprint();
   run.scaler_fingerprint = dataset->scaler_fingerprint();
   run.limits = config.stream();

@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <span>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
 #include "base/sha256.h"
@@ -21,10 +22,6 @@
 
 namespace vixen::learner {
 namespace {
-
-std::string Hex(const std::string& raw) {
-  return base::ToHex({reinterpret_cast<const uint8_t*>(raw.data()), raw.size()});
-}
 
 bool Matches(const market::Dataset& dataset, const v1::DatasetInfo& actor) {
   const base::Sha256Digest& ours = dataset.fingerprint();
@@ -42,7 +39,9 @@ class PartFile {
     if (flock(fd, LOCK_EX) != 0) return base::ErrnoToStatus(errno, "lock", path);
     return file;
   }
-  PartFile(PartFile&& other) noexcept : path_(other.path_), fd_(other.fd_) { other.fd_ = -1; }
+  PartFile(PartFile&& other) noexcept : path_(std::move(other.path_)), fd_(other.fd_) {
+    other.fd_ = -1;
+  }
   PartFile& operator=(PartFile&&) = delete;
   ~PartFile() {
     if (fd_ >= 0) close(fd_);
@@ -122,7 +121,7 @@ absl::StatusOr<std::shared_ptr<const market::Dataset>> LoadMatchingDataset(
   if (!Matches(*dataset, actor)) {
     return absl::FailedPreconditionError(
         absl::StrCat("dataset ", path, " has fingerprint ", base::ToHex(dataset->fingerprint()),
-                     ", the actor's is ", Hex(actor.fingerprint()),
+                     ", the actor's is ", absl::BytesToHexString(actor.fingerprint()),
                      "; give both the same file, or leave dataset out to fetch the actor's"));
   }
   return dataset;
@@ -132,7 +131,8 @@ absl::StatusOr<std::shared_ptr<const market::Dataset>> FetchDataset(v1::Actor::S
                                                                     const v1::DatasetInfo& info,
                                                                     const std::string& cache_folder,
                                                                     StopFlag& stop) {
-  const std::string path = absl::StrCat(cache_folder, "/", Hex(info.fingerprint()), ".safetensors");
+  const std::string path =
+      absl::StrCat(cache_folder, "/", absl::BytesToHexString(info.fingerprint()), ".safetensors");
   if (access(path.c_str(), R_OK) == 0) {
     absl::StatusOr<std::shared_ptr<const market::Dataset>> cached = LoadMatchingDataset(path, info);
     if (cached.ok()) return cached;

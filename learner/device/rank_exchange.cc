@@ -39,13 +39,21 @@ std::string NcclObstacle(const std::vector<NcclOffer>& offers, const std::vector
 
 absl::StatusOr<bool> UsesNccl(v1::ParallelSettings::GradientExchange setting,
                               const std::string& obstacle) {
-  if (setting == v1::ParallelSettings::GLOO) return false;
   if (setting == v1::ParallelSettings::NCCL && !obstacle.empty()) {
     return absl::FailedPreconditionError(absl::StrCat("gradient_exchange is NCCL: ", obstacle,
                                                       "; AUTO or GLOO goes through the "
                                                       "host"));
   }
   return obstacle.empty();
+}
+
+std::string IdToTell(const absl::StatusOr<std::string>& made) {
+  return made.ok() ? *made : std::string(kNcclIdBytes, '\0');
+}
+
+absl::Status CheckToldId(const std::string& told) {
+  if (told != std::string(kNcclIdBytes, '\0')) return absl::OkStatus();
+  return absl::UnavailableError("rank 0 could not begin with NCCL (its log says why)");
 }
 
 }  // namespace vixen::learner

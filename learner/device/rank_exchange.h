@@ -39,7 +39,12 @@ NcclOffer OfferOf(const std::string& text);
 // that cannot, two ranks with one GPU, two versions.
 std::string NcclObstacle(const std::vector<NcclOffer>& offers, const std::vector<int>& members);
 
-// Whether the gradients go through NCCL: what the setting says, where AUTO, whether they can.
+// Rank 0's id as all ranks hear it: zeros, which are no id, where it could not make one.
+std::string IdToTell(const absl::StatusOr<std::string>& made);
+// UNAVAILABLE where rank 0 told that it has none.
+absl::Status CheckToldId(const std::string& told);
+
+// Whether the gradients go through NCCL, with AUTO or NCCL as the setting: whether they can.
 // FAILED_PRECONDITION where the setting is NCCL and `obstacle` is not empty.
 absl::StatusOr<bool> UsesNccl(v1::ParallelSettings::GradientExchange setting,
                               const std::string& obstacle);

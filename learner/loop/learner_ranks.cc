@@ -138,21 +138,14 @@ absl::Status Learner::ChooseExchange() {
   NcclPlace place{.size = static_cast<int>(ranks_->size()),
                   .join_timeout = ranks_->timeout(),
                   .timeout = std::chrono::milliseconds(static_cast<int64_t>(silence * 1e3))};
-  std::string id(kNcclIdBytes, '\0');
-  absl::Status status;
-  if (leads()) {
-    absl::StatusOr<std::string> made = NewNcclId();
-    status = made.status();
-    if (made.ok()) id = *std::move(made);
-  }
-  std::vector<char> bytes(id.begin(), id.end());
-  VIXEN_RETURN_IF_ERROR(ranks_->CopyFromLeader(BytesOf(bytes)));
-  VIXEN_RETURN_IF_ERROR(status);
-  place.id.assign(bytes.begin(), bytes.end());
-  // Zeros are no id: so rank 0 says that it could not make one.
-  if (place.id == std::string(kNcclIdBytes, '\0')) {
-    return absl::UnavailableError("rank 0 could not begin with NCCL (its log says why)");
-  }
+  absl::StatusOr<std::string> made = leads() ? NewNcclId() : "";
+  const std::string id = IdToTell(made);
+  std::vector<char> told(id.begin(), id.end());
+  told.resize(kNcclIdBytes);
+  VIXEN_RETURN_IF_ERROR(ranks_->CopyFromLeader(BytesOf(told)));
+  VIXEN_RETURN_IF_ERROR(made.status());
+  place.id.assign(told.begin(), told.end());
+  VIXEN_RETURN_IF_ERROR(CheckToldId(place.id));
   place.place = static_cast<int>(ranks_->place());
   VIXEN_RETURN_IF_ERROR(updater_->JoinRanks(place));
   spdlog::info("gradients are added up on the {} GPUs by NCCL {}", place.size, offers[0].version);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/cpu_count.h"
@@ -19,10 +20,6 @@ namespace {
 
 // Apart by more than any two seeds that a user would choose.
 constexpr uint64_t kSeedStep = uint64_t{1} << 40;
-
-std::string Hex(const std::string& raw) {
-  return base::ToHex({reinterpret_cast<const uint8_t*>(raw.data()), raw.size()});
-}
 
 absl::Status Differs(const std::string& what, const std::string& theirs, const std::string& ours) {
   return absl::FailedPreconditionError(
@@ -156,12 +153,13 @@ absl::StatusOr<Plan> MakePlan(const v1::LearnerConfig& config, const v1::GetInfo
 
 absl::Status CheckSameWork(const Plan& plan, const v1::GetInfoResponse& info) {
   if (info.dataset().fingerprint() != plan.dataset_fingerprint) {
-    return Differs("dataset fingerprint", Hex(info.dataset().fingerprint()),
-                   Hex(plan.dataset_fingerprint));
+    return Differs("dataset fingerprint", absl::BytesToHexString(info.dataset().fingerprint()),
+                   absl::BytesToHexString(plan.dataset_fingerprint));
   }
   if (info.dataset().scaler_fingerprint() != plan.scaler_fingerprint) {
-    return Differs("scaler fingerprint", Hex(info.dataset().scaler_fingerprint()),
-                   Hex(plan.scaler_fingerprint));
+    return Differs("scaler fingerprint",
+                   absl::BytesToHexString(info.dataset().scaler_fingerprint()),
+                   absl::BytesToHexString(plan.scaler_fingerprint));
   }
   const kernels::Architecture architecture = codec::FromProto(info.architecture());
   if (architecture != plan.architecture) {

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/sha256.h"
@@ -11,10 +12,6 @@
 
 namespace vixen::learner {
 namespace {
-
-std::string Hex(const std::string& raw) {
-  return base::ToHex({reinterpret_cast<const uint8_t*>(raw.data()), raw.size()});
-}
 
 absl::StatusOr<uint64_t> Counter(const base::TensorFile& file, const std::string& key) {
   const auto found = file.metadata().find(key);
@@ -38,8 +35,8 @@ absl::Status WritePolicyFile(const std::string& path, const PolicyFile& file) {
       .Metadata("step", std::to_string(file.updates))
       .Metadata("transitions", std::to_string(file.transitions))
       .Metadata("architecture", file.weights.online.architecture.Describe())
-      .Metadata("scaler_fingerprint", Hex(file.scaler_fingerprint))
-      .Metadata("dataset_fingerprint", Hex(file.dataset_fingerprint))
+      .Metadata("scaler_fingerprint", absl::BytesToHexString(file.scaler_fingerprint))
+      .Metadata("dataset_fingerprint", absl::BytesToHexString(file.dataset_fingerprint))
       .Metadata("settings", file.settings)
       .Metadata("environment", file.environment);
   kernels::WriteParameters(file.weights.online, "online.", writer);
@@ -74,8 +71,9 @@ absl::StatusOr<std::optional<PolicyFile>> ReadPolicyFile(const std::string& path
   if (theirs != architecture) {
     return refuse("architecture", theirs.Describe(), architecture.Describe());
   }
-  if (out.weights.scaler_fingerprint != Hex(scaler_fingerprint)) {
-    return refuse("scaler fingerprint", out.weights.scaler_fingerprint, Hex(scaler_fingerprint));
+  if (out.weights.scaler_fingerprint != absl::BytesToHexString(scaler_fingerprint)) {
+    return refuse("scaler fingerprint", out.weights.scaler_fingerprint,
+                  absl::BytesToHexString(scaler_fingerprint));
   }
   return out;
 }

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "base/sha256.h"
 #include "base/status_macros.h"
 #include "base/str_cat.h"
@@ -10,15 +11,6 @@
 #include "server/collector/policy.h"
 
 namespace vixen::server {
-namespace {
-
-std::string Hex(const std::string& bytes) {
-  return base::ToHex({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
-}
-
-std::string BytesOf(const base::Sha256Digest& digest) { return {digest.begin(), digest.end()}; }
-
-}  // namespace
 
 std::vector<SequenceRange> RangesOf(const v1::RunRanges& run) {
   std::vector<SequenceRange> ranges;
@@ -43,11 +35,11 @@ absl::Status CheckOpen(const v1::Open& open, const Run& run) {
   VIXEN_RETURN_IF_ERROR(CheckName("open.policy", open.policy()));
   VIXEN_RETURN_IF_ERROR(CheckName("open.group", open.group()));
   VIXEN_RETURN_IF_ERROR(CheckName("open.consumer", open.consumer()));
-  const std::string own = BytesOf(run.dataset_fingerprint);
+  const std::string own = base::BytesOf(run.dataset_fingerprint);
   if (!open.dataset_fingerprint().empty() && open.dataset_fingerprint() != own) {
-    return absl::FailedPreconditionError(base::StrCat("open.dataset_fingerprint is ",
-                                                      Hex(open.dataset_fingerprint()),
-                                                      ", this actor's dataset has ", Hex(own)));
+    return absl::FailedPreconditionError(base::StrCat(
+        "open.dataset_fingerprint is ", absl::BytesToHexString(open.dataset_fingerprint()),
+        ", this actor's dataset has ", absl::BytesToHexString(own)));
   }
   if (open.encoding().slot_states() && !run.collector.settings.carry_over) {
     return absl::InvalidArgumentError("encoding.slot_states needs an actor with carry_over");
@@ -64,8 +56,8 @@ v1::CollectResponse OpenedMessage(const Run& run, const codec::ColumnLayout& lay
   opened.set_steps(run.collector.steps);
   *opened.mutable_architecture() = codec::ToProto(run.collector.architecture);
   *opened.mutable_columns() = layout.ToProto();
-  opened.set_dataset_fingerprint(BytesOf(run.dataset_fingerprint));
-  opened.set_scaler_fingerprint(BytesOf(run.scaler_fingerprint));
+  opened.set_dataset_fingerprint(base::BytesOf(run.dataset_fingerprint));
+  opened.set_scaler_fingerprint(base::BytesOf(run.scaler_fingerprint));
   opened.set_next_sequence(stream.next_sequence);
   opened.mutable_lost_with_consumer()->set_batches(stream.lost.batches);
   opened.mutable_lost_with_consumer()->set_rows(stream.lost.rows);

@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "base/status_macros.h"
 #include "base/str_cat.h"
 #include "base/tensor_file.h"
@@ -19,10 +20,6 @@ std::string_view NameOf(size_t index) {
   return kernels::WeightsKindName(static_cast<kernels::WeightsKind>(index));
 }
 
-std::string Hex(const std::string& bytes) {
-  return base::ToHex({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
-}
-
 }  // namespace
 
 absl::StatusOr<bool> PolicyWeights::AlreadyLiveLocked(const v1::WeightsHeader& header) const {
@@ -35,10 +32,10 @@ absl::StatusOr<bool> PolicyWeights::AlreadyLiveLocked(const v1::WeightsHeader& h
                      "\" is older than the live version ", live->header.version()));
   }
   if (header.sha256() != live->header.sha256()) {
-    return absl::AbortedError(
-        base::StrCat(NameOf(index), " version ", header.version(), " of policy \"", header.policy(),
-                     "\" is live with SHA-256 ", Hex(live->header.sha256()), ", pushed with ",
-                     Hex(header.sha256()), "; push a newer version"));
+    return absl::AbortedError(base::StrCat(
+        NameOf(index), " version ", header.version(), " of policy \"", header.policy(),
+        "\" is live with SHA-256 ", absl::BytesToHexString(live->header.sha256()), ", pushed with ",
+        absl::BytesToHexString(header.sha256()), "; push a newer version"));
   }
   return true;
 }
@@ -92,9 +89,9 @@ absl::StatusOr<v1::PushWeightsResponse> PolicyWeights::Stage(
   kernels::Collector& collector = made ? *made : *collector_;
   absl::StatusOr<kernels::WeightsProbe> probe = collector.StageWeights(parameters);
   if (probe.ok() && std::string(probe->sha256.begin(), probe->sha256.end()) != header.sha256()) {
-    probe =
-        absl::InternalError(base::StrCat("the executor holds SHA-256 ", base::ToHex(probe->sha256),
-                                         " after loading ", Hex(header.sha256())));
+    probe = absl::InternalError(base::StrCat("the executor holds SHA-256 ",
+                                             base::ToHex(probe->sha256), " after loading ",
+                                             absl::BytesToHexString(header.sha256())));
   }
   if (!probe.ok()) {
     if (!made) RestoreStaged(collector, parameters.kind);

@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "base/sha256.h"
 #include "base/status_macros.h"
 #include "base/str_cat.h"
@@ -16,10 +17,6 @@ namespace vixen::server {
 namespace {
 
 constexpr size_t kDigestBytes = 32;
-
-std::string Hex(const std::string& bytes) {
-  return base::ToHex({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
-}
 
 absl::Status CheckEpsilon(const v1::WeightsHeader& header) {
   if (!header.has_epsilon() || (header.epsilon() >= 0.0f && header.epsilon() <= 1.0f)) {
@@ -66,9 +63,10 @@ absl::Status WeightsIntake::CheckHeader(const v1::WeightsHeader& header) const {
   }
   const std::string own_scaler(run_.scaler_fingerprint.begin(), run_.scaler_fingerprint.end());
   if (header.scaler_fingerprint() != own_scaler) {
-    return absl::FailedPreconditionError(base::StrCat(
-        "scaler fingerprint is ", Hex(header.scaler_fingerprint()), ", this actor's dataset has ",
-        Hex(own_scaler), "; train on the actor's dataset"));
+    return absl::FailedPreconditionError(
+        base::StrCat("scaler fingerprint is ", absl::BytesToHexString(header.scaler_fingerprint()),
+                     ", this actor's dataset has ", absl::BytesToHexString(own_scaler),
+                     "; train on the actor's dataset"));
   }
   if (header.size() > run_.limits.max_weights_bytes()) {
     return absl::ResourceExhaustedError(base::StrCat("header.size is ", header.size(),
@@ -105,7 +103,7 @@ absl::StatusOr<v1::PushWeightsResponse> WeightsIntake::Apply(
   if (std::string(sha256.begin(), sha256.end()) != header.sha256()) {
     return absl::InvalidArgumentError(base::StrCat("SHA-256 of the tensors is ",
                                                    base::ToHex(sha256), ", the header announced ",
-                                                   Hex(header.sha256())));
+                                                   absl::BytesToHexString(header.sha256())));
   }
   VIXEN_RETURN_IF_ERROR(policies_.CheckRoomForWeights(header.policy()));
   VIXEN_ASSIGN_OR_RETURN(const std::shared_ptr<Policy> policy,

@@ -9,13 +9,13 @@
 #include "base/sha256.h"
 #include "base/status_macros.h"
 #include "base/str_cat.h"
+#include "kernels/executors/market_view.h"
 #include "kernels/verify/launch_compare.h"
 #include "kernels/verify/launch_replay.h"
 #include "proto/codec/convert.h"
 #include "proto/config/leaf.h"
 #include "proto/config/settings.h"
 #include "proto/config/value_text.h"
-#include "tool/market_view.h"
 
 namespace vixen::tool {
 namespace {
@@ -70,7 +70,7 @@ absl::StatusOr<kernels::CollectorOptions> OptionsOf(const Auditor& auditor,
   VIXEN_RETURN_IF_ERROR(options.architecture.Check());
   options.episodes = header.episodes();
   options.steps = header.steps();
-  options.market = MarketViewOf(dataset, range);
+  options.market = kernels::MarketViewOf(dataset, range);
   if (options.settings.carry_over && recorded.batch.start_states.empty()) {
     return absl::InvalidArgumentError(
         "made with carry_over, but recorded without the slot states at its start; vixen collect "
@@ -94,7 +94,7 @@ class LaunchAudit {
       : auditor_(auditor),
         recorded_(recorded),
         header_(recorded.header),
-        options_(std::move(options)),
+        options_(options),
         versions_{header_.online_version(), header_.target_version(), header_.curiosity_version()},
         computed_(options_.episodes, options_.steps, recorded.batch.with_terms()) {}
 
@@ -259,7 +259,7 @@ class LaunchAudit {
 
 absl::StatusOr<AuditResult> Audit(const Auditor& auditor, codec::RecordedBatch& recorded) {
   VIXEN_ASSIGN_OR_RETURN(kernels::CollectorOptions options, OptionsOf(auditor, recorded));
-  return LaunchAudit(auditor, recorded, std::move(options)).Run();
+  return LaunchAudit(auditor, recorded, options).Run();
 }
 
 }  // namespace vixen::tool

@@ -7,11 +7,11 @@
 #include "base/status_macros.h"
 #include "base/str_cat.h"
 #include "kernels/collect/collector.h"
+#include "kernels/executors/market_view.h"
 #include "proto/codec/convert.h"
 #include "proto/config/settings.h"
 #include "tool/collect/sources.h"
 #include "tool/eval/policy_inputs.h"
-#include "tool/market_view.h"
 
 namespace vixen::tool {
 namespace {
@@ -46,7 +46,7 @@ absl::Status CollectLocally(const LocalSource& source, uint64_t launches, const 
   options.episodes = environment.episodes();
   options.steps = environment.steps();
   options.precision = source.executor.precision;
-  options.market = MarketViewOf(dataset, range);
+  options.market = kernels::MarketViewOf(dataset, range);
   const bool with_curiosity = options.settings.curiosity_max > 0;
   if (with_curiosity && inputs.weights.curiosity.values.empty()) {
     return absl::FailedPreconditionError(

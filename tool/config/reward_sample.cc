@@ -10,11 +10,11 @@
 #include "base/str_cat.h"
 #include "bench/kernels/random_policy.h"
 #include "kernels/collect/collector.h"
+#include "kernels/executors/market_view.h"
 #include "market/dataset.h"
 #include "proto/config/settings.h"
 #include "tool/eval/evaluation.h"
 #include "tool/format.h"
-#include "tool/market_view.h"
 
 namespace vixen::tool {
 namespace {
@@ -97,7 +97,7 @@ absl::StatusOr<RewardSample> SampleRewards(const std::string& data,
   options.steps = std::clamp<uint32_t>(options.steps, 1, kRowsALaunch);
   options.episodes = static_cast<uint32_t>(
       std::clamp<uint64_t>(kRowsALaunch / options.steps, 1, environment.episodes()));
-  options.market = MarketViewOf(*dataset, range);
+  options.market = kernels::MarketViewOf(*dataset, range);
   RewardSample sample;
   sample.bars = StrCat("bars ", range.begin, ":", range.end, " of ", Count(dataset->bars()));
   VIXEN_ASSIGN_OR_RETURN(sample.random, Collect(options, 1.0f));

@@ -174,7 +174,8 @@ struct Spread {
 Spread SpreadOf(std::span<const Metrics* const> runs, MetricId id);
 
 // Where a policy was trained, as its weights say (nullopt: they do not), seen from bars that begin
-// at `begin` of `dataset` (a fingerprint): before them, beyond that bar, or on another dataset.
+// at `begin` of `dataset` (a fingerprint): before them (or the weights do not say), beyond that
+// bar, or on another dataset.
 enum class TrainedWhere { kBefore, kBeyond, kElsewhere };
 TrainedWhere WhereTrained(const std::optional<std::string>& trained_on,
                           std::optional<uint64_t> trained_to, const std::string& dataset,

@@ -9,8 +9,8 @@
 #include "kernels/collect/collector.h"
 #include "kernels/env/rng.h"
 #include "kernels/env/rules.h"
+#include "kernels/executors/market_view.h"
 #include "tool/eval/part_replay.h"
-#include "tool/market_view.h"
 
 namespace vixen::tool {
 namespace {
@@ -35,7 +35,7 @@ class PartExecutor {
                                         .precision = kernels::Precision::kFp32,
                                         .threads = 1};
     // The range of the executor is the part, so that its last bar ends the episode.
-    collector.market = MarketViewOf(dataset, part.range);
+    collector.market = kernels::MarketViewOf(dataset, part.range);
     VIXEN_ASSIGN_OR_RETURN(executor->collector_, kernels::MakeCpuCollector(collector));
     executor->batch_.emplace(collector.episodes, collector.steps, /*with_terms=*/true);
     std::vector<const kernels::Parameters*> kinds = {&weights.online, &weights.target};

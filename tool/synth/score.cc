@@ -12,12 +12,12 @@
 #include "base/status_macros.h"
 #include "base/str_cat.h"
 #include "kernels/collect/collector.h"
+#include "kernels/executors/market_view.h"
 #include "market/synth/bed_dataset.h"
 #include "market/synth/bed_settings.h"
 #include "market/synth/optimum.h"
 #include "proto/config/config_file.h"
 #include "proto/config/settings.h"
-#include "tool/market_view.h"
 
 namespace vixen::tool {
 namespace {
@@ -117,7 +117,7 @@ class Evaluator {
     const auto episodes = static_cast<uint32_t>(evaluation.paths.size());
     kernels::CollectorOptions options;
     VIXEN_ASSIGN_OR_RETURN(options.settings, EvaluationSettings(bed.traits()));
-    options.market = MarketViewOf(*evaluation.dataset, {0, evaluation.dataset->bars()});
+    options.market = kernels::MarketViewOf(*evaluation.dataset, {0, evaluation.dataset->bars()});
     options.architecture = weights.online.architecture;
     options.episodes = episodes;
     options.steps = steps;

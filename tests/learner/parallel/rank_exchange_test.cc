@@ -46,12 +46,20 @@ TEST(RankExchange, TheSettingDecidesAndAutoTakesWhatCanBe) {
   using Settings = v1::ParallelSettings;
   EXPECT_TRUE(*UsesNccl(Settings::AUTO, ""));
   EXPECT_FALSE(*UsesNccl(Settings::AUTO, "ranks 0 and 1 share GPU aa"));
-  EXPECT_FALSE(*UsesNccl(Settings::GLOO, ""));
   EXPECT_TRUE(*UsesNccl(Settings::NCCL, ""));
   const absl::Status refused = UsesNccl(Settings::NCCL, "ranks 0 and 1 share GPU aa").status();
   EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(refused.message(),
               HasSubstr("gradient_exchange is NCCL: ranks 0 and 1 share GPU aa"));
+}
+
+TEST(RankExchange, AnIdThatCouldNotBeMadeIsToldAsNone) {
+  const std::string id(kNcclIdBytes, 'x');
+  EXPECT_EQ(IdToTell(id), id);
+  EXPECT_TRUE(CheckToldId(id).ok());
+  const std::string none = IdToTell(absl::UnavailableError("no library"));
+  EXPECT_EQ(none.size(), kNcclIdBytes);
+  EXPECT_EQ(CheckToldId(none).code(), absl::StatusCode::kUnavailable);
 }
 
 }  // namespace

@@ -4,10 +4,10 @@
 #include "kernels/env/settings.h"
 #include "market/dataset.h"
 
-namespace vixen::tool {
+namespace vixen::kernels {
 
 // The dataset's rows as an executor reads them, from `range` alone. Borrows the dataset.
-inline kernels::MarketView MarketViewOf(const market::Dataset& dataset, market::BarRange range) {
+inline MarketView MarketViewOf(const market::Dataset& dataset, market::BarRange range) {
   return {.features = dataset.features().data(),
           .targets = dataset.targets().data(),
           .last = dataset.last().data(),
@@ -17,4 +17,4 @@ inline kernels::MarketView MarketViewOf(const market::Dataset& dataset, market::
           .end = static_cast<uint32_t>(range.end)};
 }
 
-}  // namespace vixen::tool
+}  // namespace vixen::kernels
