@@ -170,6 +170,7 @@ class Proxy:
 
     def count_data(self, ends, begun):
         """(offset, stream) of the frame behind which a stream is to be reset, or None."""
+        cut = None
         with self._lock:
             for at, kind, _, stream in ends:
                 if kind != _DATA:
@@ -179,8 +180,8 @@ class Proxy:
                 if self._reset_stream_after > 0 and unary == self._reset_unary:
                     self._reset_stream_after -= 1
                     if self._reset_stream_after == 0:
-                        return at, stream
-        return None
+                        cut = at, stream
+        return cut
 
     def reset_stream_after(self, frames, unary=False):
         """The HTTP/2 stream whose data come `frames`-th from now on is reset at both ends, as a proxy of HTTP/2

@@ -16,7 +16,7 @@ class Cgroup(unittest.TestCase):
     def start(self, files):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
-        self.world = World(folder.name, threads=0)
+        self.world = World(folder.name, threads=0, steady_memory=True)
         self.addCleanup(self.world.close)
         root = self.world.folder / "cgroup"
         for name, text in files.items():
