@@ -149,7 +149,8 @@ class GrammarFaults(OneWorldTest):
             times.append(time.monotonic() - start)
         for stream in streams:
             stream.cancel()
-        self.assertLess(sorted(times)[10], 0.1)  # not the slowest: that is the machine's
+        self.assertLess(sorted(times)[10], 0.1)
+        self.assertLess(max(times), 0.5)
 
 
 if __name__ == "__main__":

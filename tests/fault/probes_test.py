@@ -172,8 +172,8 @@ class Probes(unittest.TestCase):
         self.stream(1)
         actor.wait_for(lambda: actor.metric(self.metrics, "vixen_stream_sent_batches_total") == 1, "a batch")
         began = time.monotonic()
-        actor.terminate(60)
-        self.assertLess(time.monotonic() - began, 2 + 5 + 10)
+        self.assertEqual(actor.terminate(60), 0)
+        self.assertLess(time.monotonic() - began, 2 + 5 + 2)
         self.assertIn("cutting off streams that did not take", actor.log.read_text())
 
     def test_draining_ends_in_time_with_eight_streams_and_one_of_them_frozen(self):
@@ -195,7 +195,7 @@ class Probes(unittest.TestCase):
                 began = time.monotonic()
                 self.assertEqual(actor.terminate(60), 0)
                 print(f"eight streams, frozen {frozen}: exit 0 after {time.monotonic() - began:.2f} s")
-                self.assertLess(time.monotonic() - began, 6 + 5)  # then its watchdog would have ended it
+                self.assertLess(time.monotonic() - began, 6 + 2)
                 for child in children[frozen:]:
                     self.assertEqual(child.wait(60), 1)  # the stream ended before its launches
                 self.world.close()

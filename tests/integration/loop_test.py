@@ -32,20 +32,20 @@ class Loop(WithProcesses):
                           "--cache", self.path / "cache", *LEARNER, *more)
 
     def score_of_a_training(self, number):
-        """Trains on 10,000 transitions from nothing; the policy's score."""
+        """Trains on 5,000 transitions from nothing; the policy's score."""
         actor, port, _ = self.start_actor()
         out = self.path / f"out{number}"
-        learner = self.start_learner(port, "--max_transitions", 10000, out=out)
+        learner = self.start_learner(port, "--max_transitions", 5000, out=out)
         self.assertEqual(learner.wait(), 0, learner.log.read_text())
         self.assertEqual(actor.terminate(), 0, actor.log.read_text())
         log = read_log(out / "training.jsonl")
-        self.assertGreaterEqual(log[-1]["transitions"], 10000)
-        self.assertGreaterEqual(log[-1]["updates"], 2000)
+        self.assertGreaterEqual(log[-1]["transitions"], 5000)
+        self.assertGreaterEqual(log[-1]["updates"], 1000)
         return json.loads(vixen("score", "b0", "--weights", out / "weights.safetensors", "--json").stdout)["score"]
 
-    def test_learns_the_signal_bandit_to_nineteen_twentieths_of_the_optimum_in_the_median_of_three(self):
-        # Which weights a launch finds is chance: after 5,000 transitions one training in five was below 0.9.
-        scores = [self.score_of_a_training(number) for number in range(3)]
+    def test_learns_the_signal_bandit_to_nineteen_twentieths_of_the_optimum_in_the_median_of_five(self):
+        # Which weights a launch finds is chance: on a machine with other work one training in five was below 0.9.
+        scores = [self.score_of_a_training(number) for number in range(5)]
         self.assertGreaterEqual(statistics.median(scores), 0.95, scores)
 
     def test_batches_that_bring_no_update_bring_no_new_version(self):
