@@ -176,6 +176,20 @@ class Probes(unittest.TestCase):
         self.assertLess(time.monotonic() - began, 2 + 5 + 2)
         self.assertIn("cutting off streams that did not take", actor.log.read_text())
 
+    def test_what_a_consumer_says_to_a_stream_that_is_ending_is_no_fault_of_its_own(self):
+        self.prepare("forget_finish", grace_seconds=3)
+        actor = self.serve()
+        stream = self.stream(1)
+        next(message for message in stream.call if message.WhichOneof("part") == "trailer")
+        actor.child.send_signal(signal.SIGTERM)
+        next(message for message in stream.call if message.WhichOneof("part") == "notice")
+        for _ in range(20):  # detached by then, and never finished
+            stream.acknowledge(self.world.info.run_id, 0)
+            time.sleep(0.05)
+        self.assertEqual(actor.wait(60), 0)
+        self.assertIn("cutting off streams", actor.log.read_text())
+        self.assertNotIn("a stream ends with", actor.log.read_text())
+
     def test_draining_ends_in_time_with_eight_streams_and_one_of_them_frozen(self):
         for frozen in (False, True):
             with self.subTest(frozen=frozen):
