@@ -13,7 +13,7 @@ while [ $# -gt 0 ]; do
 done
 cd "$VIXEN_ROOT"
 bin=build/release/bin
-for program in trainer_bench replay_rate; do
+for program in trainer_bench vixen; do
   [ -x "$bin/$program" ] || die "$bin/$program is missing: run scripts/build.sh release $program"
 done
 torch=$(scripts/python_env.sh torch_peers)
@@ -32,5 +32,6 @@ for rows in 200000 1000000; do
   peers=(-- "$torch" bench/peers/replay_peers.py torchrl --rows $rows --seconds "$seconds"
     -- "$replay" bench/peers/replay_peers.py cpprb --rows $rows --seconds "$seconds")
   [ $rows -gt 200000 ] || peers=(-- "$replay" bench/peers/replay_peers.py reverb --rows 20000 --seconds "$seconds" "${peers[@]}")
-  python3 bench/learner/turns.py rows_per_second "$rounds" "$bin/replay_rate" $rows 1024 "$seconds" "${peers[@]}"
+  python3 bench/learner/turns.py rows_per_second "$rounds" "$bin/vixen" bench replay --rows $rows --rounds 1 \
+    --seconds "$seconds" --json JSON_FILE "${peers[@]}"
 done

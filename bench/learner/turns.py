@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs programs that print JSON lines by turns and compares them with the last one named.
+"""Runs programs by turns and compares them with the last one named.
     turns.py KEY ROUNDS COMMAND… [-- COMMAND…]…     KEY: the figure, such as updates_per_second
-Lines of one program are told apart by their field `case`, where they have one. A program that fails, or is not done within three
+A program prints its figures as JSON lines, or writes them into the file that stands for JSON_FILE in its command, as
+`vixen bench` does. Those of one program are told apart by their field `case`, where they have one. A program that fails, or is not done within three
 minutes, is named and left out from then on; exit code 1 where it is the last one."""
 import collections
 import json
+import pathlib
 import statistics
 import subprocess
 import sys
+import tempfile
 
 LIMIT_S = 180
 
@@ -23,14 +26,20 @@ def commands_of(arguments):
     return found
 
 
-def lines_of(command):
-    """None, with a word about it, from a command that failed."""
-    try:
-        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, timeout=LIMIT_S)
-    except (subprocess.SubprocessError, OSError) as error:
-        print(f"left out: {error}", file=sys.stderr)
-        return None
-    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+def figures_of(command, key):
+    """Objects with that key; None, with a word about it, from a command that failed."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder, "figures.json")
+        try:
+            done = subprocess.run([str(file) if word == "JSON_FILE" else word for word in command],
+                                  stdout=subprocess.PIPE, text=True, check=True, timeout=LIMIT_S)
+        except (subprocess.SubprocessError, OSError) as error:
+            print(f"left out: {error}", file=sys.stderr)
+            return None
+        if not file.exists():
+            return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+        lists = [value for value in json.loads(file.read_text()).values() if isinstance(value, list)]
+        return [figure for figures in lists for figure in figures if key in figure]
 
 
 def main():
@@ -40,7 +49,7 @@ def main():
     figures = collections.defaultdict(list)
     for _ in range(rounds):
         for command in list(commands):
-            results = lines_of(command)
+            results = figures_of(command, key)
             if results is None:
                 if command is commands[-1]:
                     sys.exit(1)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Prioritised replays of others with the rows of bench/learner/replay_rate: one process, rows of 44 bytes inserted in pieces of
+"""Prioritised replays of others with the rows of `vixen bench replay`: one process, rows of 44 bytes inserted in pieces of
 64,000 where the package takes pieces, then batches drawn by priority, read, and given new priorities. Prints JSON lines with
 rows a second, by the clock and by CPU time. A package that is not installed is named and left out.
     replay_peers.py reverb|cpprb|torchrl [--rows 200000] [--batch_size 1024] [--seconds 4]"""
