@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# build.sh [release|debug|asan|tsan|cuda|fuzz] [target…]: leaves build/<preset>/bin/{vixen,vixen-actor,vixen-learner};
+# build.sh [release|debug|asan|tsan|cuda|fuzz] [target…]: leaves build/<preset>/bin/{vixen,vixen-actor,vixen-learner}, and
+# learner_bench for `vixen bench learner`;
 # target `all` builds the tests and benchmarks too.
 source "$(dirname "$0")/common.sh"
 preset="${1:-release}"; shift || true
 case "$preset" in
-  release|debug|asan|cuda) programs=(vixen vixen-actor vixen-learner) ;;
+  release|debug|asan|cuda) programs=(vixen vixen-actor vixen-learner learner_bench) ;;
   tsan) programs=(vixen vixen-actor) ;;  # LibTorch does not run under ThreadSanitizer
   fuzz) programs=(fuzz_targets) ;;
   *) die "unknown preset '$preset'; there are release, debug, asan, tsan, cuda, fuzz" ;;

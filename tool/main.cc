@@ -54,6 +54,7 @@ constexpr std::pair<const char*, const char*> kExamples[] = {
      "  vixen report first.json second.json --out comparison.html"},
     {"bench", "vixen bench kernel --json kernel.json"},
     {"bench kernel", "vixen bench kernel --shapes 128x500 1024x100 --json kernel.json"},
+    {"bench learner", "vixen bench learner --batch_size 128 1024 --json learner.json"},
     {"bench replay", "vixen bench replay --rows 1000000 --json replay.json"},
     {"bench stream", "vixen bench stream --rounds 1 --seconds 1.5 --json stream.json"},
     {"doctor", "vixen doctor --data bars.safetensors --listen 127.0.0.1:50051 --out run"},

@@ -13,7 +13,7 @@ while [ $# -gt 0 ]; do
 done
 cd "$VIXEN_ROOT"
 bin=build/release/bin
-for program in trainer_bench vixen; do
+for program in learner_bench vixen; do
   [ -x "$bin/$program" ] || die "$bin/$program is missing: run scripts/build.sh release $program"
 done
 torch=$(scripts/python_env.sh torch_peers)
@@ -23,8 +23,8 @@ for count in ${threads//,/ }; do
     read -r net batch <<<"$case"
     arguments=(--net "$net" --batch_size "$batch" --threads "$count" --seconds "$seconds")
     say "trainer: $net network, batch $batch, threads: $count"
-    python3 bench/learner/turns.py updates_per_second "$rounds" "$bin/trainer_bench" "${arguments[@]}" \
-      -- "$torch" bench/peers/learner_peer.py "${arguments[@]}"
+    python3 bench/learner/turns.py updates_per_second "$rounds" "$bin/vixen" bench learner --device cpu --rounds 1 \
+      --json JSON_FILE "${arguments[@]}" -- "$torch" bench/peers/learner_peer.py "${arguments[@]}"
   done
 done
 for rows in 200000 1000000; do

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The peer of bench/learner/trainer_bench on the processor: double dueling DQN in eager PyTorch with autograd, fused Adam and
+"""The peer of `vixen bench learner` on the processor: double dueling DQN in eager PyTorch with autograd, fused Adam and
 a prioritised replay of 10⁶ rows on a sum tree in NumPy. Prints a JSON line. Needs torch and numpy.
     learner_peer.py [--net default|testbed] [--batch_size 1024] [--threads 1] [--seconds 5]"""
 import argparse

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The learner's update as a PyTorch user would write it, for update_bench to stand beside: prioritised draw over
+"""The learner's update as a PyTorch user would write it, for `vixen bench learner` to stand beside: prioritised draw over
 all rows by a cumulative sum, gather, double dueling DQN, clip, Adam, Polyak target. Eager, and the same captured in one CUDA
 graph. Prints a JSON line each: torch_update.py [--batch 1024] [--rows 1000000] [--seconds 2] [--bf16]"""
 import argparse

@@ -2,10 +2,11 @@
 """What `vixen bench` measures, shortly: its fields, its exit codes, what it refuses. No figure is compared with a bar."""
 import json
 import pathlib
+import subprocess
 import tempfile
 import unittest
 
-from processes import vixen
+from processes import BIN, vixen
 
 
 class Bench(unittest.TestCase):
@@ -52,6 +53,35 @@ class Replay(Bench):
         self.refuses(2, "--rows", "replay", "--rows", 10)
         self.refuses(2, "--alpha", "replay", "--alpha", 2)
         self.refuses(2, "--secs", "replay", "--secs", 1)
+
+
+@unittest.skipUnless((BIN / "vixen-learner").exists(), "a build without LibTorch")
+class Learner(Bench):
+    def test_stands_beside_the_rate_of_a_large_product(self):
+        text, figures = self.bench("learner", "--device", "cpu", "--net", "testbed", "--rows", 64000, "--batch_size", 16, 32,
+                                   "--threads", 1, "--seconds", 0.02, "--rounds", 1)
+        self.assertEqual({name: figures[name] for name in ("bench", "device", "precision", "rows")},
+                         {"bench": "learner", "device": "cpu", "precision": "fp32", "rows": 64000})
+        self.assertEqual([(update["batch_size"], update["net"], update["threads"], update["updates_at_once"])
+                          for update in figures["updates"]], [(16, "testbed", 1, 1), (32, "testbed", 1, 1)])
+        for update in figures["updates"]:
+            self.positive(update, "updates_per_second", "limit_gflops", "limit_updates_per_second", "insert_ms", "loss")
+            self.assertAlmostEqual(update["share_of_limit"],
+                                   update["updates_per_second"] / update["limit_updates_per_second"], places=6)
+        self.assertEqual(len(text.splitlines()), 3)
+
+    def test_refuses(self):
+        self.refuses(2, "--batch_size", "learner", "--batch_size", 0)
+        self.refuses(2, "--precision needs a GPU", "learner", "--device", "cpu", "--precision", "tf32")
+        self.refuses(2, "--curiosity_every needs a GPU", "learner", "--device", "cpu", "--curiosity_every", 10)
+
+    def test_names_the_program_that_is_not_there(self):
+        alone = self.path / "vixen"
+        alone.write_bytes((BIN / "vixen").read_bytes())
+        alone.chmod(0o700)
+        done = subprocess.run([alone, "bench", "learner"], capture_output=True, text=True, timeout=30)
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn(f"{self.path}/learner_bench is missing", done.stderr)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ void AddBench(CLI::App& app, Selected& selected) {
   CLI::App* bench = app.add_subcommand("bench", "measure a part, beside a limit in the same run");
   bench->require_subcommand(1);
   AddKernelBench(*bench, selected);
+  AddLearnerBench(*bench, selected);
   AddReplayBench(*bench, selected);
   AddStreamBench(*bench, selected);
 }
