@@ -55,6 +55,9 @@ constexpr std::pair<const char*, const char*> kExamples[] = {
     {"bench", "vixen bench kernel --json kernel.json"},
     {"bench kernel", "vixen bench kernel --shapes 128x500 1024x100 --json kernel.json"},
     {"bench learner", "vixen bench learner --batch_size 128 1024 --json learner.json"},
+    {"bench loop",
+     "vixen bench loop --samples_per_insert 0.2 --json loop.json\n"
+     "  vixen bench loop --executor cuda --device cuda --episodes 1024 --batch_size 1024"},
     {"bench replay", "vixen bench replay --rows 1000000 --json replay.json"},
     {"bench stream", "vixen bench stream --rounds 1 --seconds 1.5 --json stream.json"},
     {"doctor", "vixen doctor --data bars.safetensors --listen 127.0.0.1:50051 --out run"},

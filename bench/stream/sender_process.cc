@@ -3,7 +3,6 @@
 
 #include <spdlog/spdlog.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <array>
@@ -14,6 +13,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/child_process.h"
 #include "base/file.h"
 #include "base/status_macros.h"
 #include "bench/stream/naive_stream.h"
@@ -93,11 +93,6 @@ SenderProcess::~SenderProcess() {
   waitpid(pid_, nullptr, 0);
 }
 
-double SenderProcess::CpuSeconds() const {
-  clockid_t clock{};
-  timespec time{};
-  if (clock_getcpuclockid(pid_, &clock) != 0 || clock_gettime(clock, &time) != 0) return 0;
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
+double SenderProcess::CpuSeconds() const { return base::CpuSecondsOf(pid_); }
 
 }  // namespace vixen::bench

@@ -3,11 +3,11 @@
 
 #include <gtest/gtest.h>
 
-#include <optional>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "tests/integration/process.h"
+#include "tests/integration/program.h"
 #include "tests/scratch_folder.h"
 #include "tests/server/tiny_dataset.h"
 
@@ -24,7 +24,7 @@ class OneActorTest : public ::testing::Test {
 
   // `arguments` hold --dataset and --port_file; waits until it serves on `listeners` ports.
   void StartActor(const std::vector<std::string>& arguments, size_t listeners) {
-    actor.emplace(folder.path(), "vixen-actor", arguments);
+    actor = vixen::testing::StartProgram(folder.path(), "vixen-actor", arguments);
     ports = actor->WaitForPorts(port_file);
     ASSERT_EQ(ports.size(), listeners) << actor->Errors();
   }
@@ -32,7 +32,7 @@ class OneActorTest : public ::testing::Test {
   vixen::testing::ScratchFolder folder;
   const std::string dataset = folder.File("d.safetensors");
   const std::string port_file = folder.File("ports");
-  std::optional<vixen::testing::Process> actor;
+  std::unique_ptr<base::ChildProcess> actor;
   std::vector<int> ports;
 };
 

@@ -11,6 +11,7 @@
 #include "base/str_cat.h"
 #include "kernels/nn/network.h"
 #include "proto/codec/convert.h"
+#include "proto/telemetry/http_get.h"
 #include "tests/integration/actor_fixture.h"
 #include "tests/server/collect_client.h"
 #include "tests/server/push_client.h"
@@ -107,7 +108,7 @@ TEST_F(ActorTest, ServesBatchesAgainstCreditAndStopsCleanly) {
   EXPECT_EQ(sheet.offered().batches(), 3u);
   EXPECT_EQ(sheet.offered().rows(), 3u * 8u * 16u);
 
-  const std::string metrics = vixen::testing::HttpGet(ports[1], "/metrics");
+  const std::string metrics = telemetry::HttpGet(ports[1], "/metrics").value_or("");
   EXPECT_THAT(metrics, HasSubstr("vixen_transitions_total{policy=\"p\"} 384"));
   EXPECT_THAT(metrics, HasSubstr("vixen_build_info{"));
   EXPECT_THAT(

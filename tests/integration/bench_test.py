@@ -84,5 +84,32 @@ class Learner(Bench):
         self.assertIn(f"{self.path}/learner_bench is missing", done.stderr)
 
 
+@unittest.skipUnless((BIN / "vixen-learner").exists(), "a build without LibTorch")
+class Loop(Bench):
+    short = ("loop", "--episodes", 16, "--steps", 64, "--threads", 1, "--torch_threads", 1, "--batch_size", 32,
+             "--samples_per_insert", 1, "--warm_up", 0, "--seconds", 0.5)
+
+    def test_stands_beside_the_executor_alone_and_says_who_waits(self):
+        text, figures = self.bench(*self.short, "--learner", "min_size=2000")
+        self.assertEqual({name: figures[name] for name in ("bench", "executor", "episodes", "steps", "threads", "torch_threads")},
+                         {"bench": "loop", "executor": "cpu", "episodes": 16, "steps": 64, "threads": 1, "torch_threads": 1})
+        self.positive(figures, "executor_transitions_per_second", "transitions_per_second", "inserted_per_second",
+                      "updates_per_second", "sent_gigabytes_per_second", "share_of_executor")
+        self.assertGreaterEqual(figures["seconds"], 0.5)
+        self.assertIn("launching", figures["actor"]["shares"])
+        self.assertIn("updating", figures["learner"]["shares"])
+        for side in ("actor", "learner"):
+            self.positive(figures[side], "cores")
+            waiting = [share for name, share in figures[side]["shares"].items() if name.startswith("waiting_")]
+            self.assertAlmostEqual(figures[side]["waiting_share"], sum(waiting), places=6)
+        self.assertIn("waiting for the other", text)
+
+    def test_refuses(self):
+        self.refuses(2, "--episodes", "loop", "--episodes", 0)
+        self.refuses(2, "vixen-learner does not start: vixen-learner: unknown flag --min_sise", *self.short,
+                     "--learner", "min_sise=3")
+        self.refuses(1, "vixen-actor does not start", *self.short, "--dataset", self.path / "none.safetensors")
+
+
 if __name__ == "__main__":
     unittest.main()

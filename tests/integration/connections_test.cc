@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/str_cat.h"
+#include "proto/telemetry/http_get.h"
 #include "proto/transport/channel.h"
 #include "tests/integration/actor_fixture.h"
 #include "tests/server/collect_client.h"
@@ -120,7 +121,7 @@ TEST_F(ConnectionsTest, WithoutDescriptorsTheListenerTurnsAwayAndGoesOnLater) {
     } while (!status.ok() && std::chrono::steady_clock::now() < deadline);
     EXPECT_TRUE(status.ok()) << status.error_message();
   }
-  const std::string metrics = vixen::testing::HttpGet(ports[1], "/metrics");
+  const std::string metrics = telemetry::HttpGet(ports[1], "/metrics").value_or("");
   EXPECT_THAT(metrics, ::testing::ContainsRegex("vixen_connections_turned_away_total [1-9]"));
 }
 

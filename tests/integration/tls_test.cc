@@ -13,6 +13,7 @@
 
 #include "base/file.h"
 #include "base/str_cat.h"
+#include "proto/telemetry/http_get.h"
 #include "proto/transport/channel.h"
 #include "tests/integration/actor_fixture.h"
 #include "tests/server/collect_client.h"
@@ -80,7 +81,7 @@ class TlsTest : public OneActorTest {
     return v1::Actor::NewStub(channel)->GetInfo(&context, {}, &info);
   }
   double Metric(const std::string& name) const {
-    const std::string text = vixen::testing::HttpGet(ports[1], "/metrics");
+    const std::string text = telemetry::HttpGet(ports[1], "/metrics").value_or("");
     const size_t at = text.find("\n" + name + " ");
     return at == std::string::npos ? -1 : std::atof(text.c_str() + at + name.size() + 2);
   }

@@ -8,6 +8,7 @@ namespace vixen::tool {
 
 void AddKernelBench(CLI::App& bench, Selected& selected);
 void AddLearnerBench(CLI::App& bench, Selected& selected);
+void AddLoopBench(CLI::App& bench, Selected& selected);
 void AddReplayBench(CLI::App& bench, Selected& selected);
 void AddStreamBench(CLI::App& bench, Selected& selected);
 

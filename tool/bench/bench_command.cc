@@ -9,6 +9,7 @@ void AddBench(CLI::App& app, Selected& selected) {
   bench->require_subcommand(1);
   AddKernelBench(*bench, selected);
   AddLearnerBench(*bench, selected);
+  AddLoopBench(*bench, selected);
   AddReplayBench(*bench, selected);
   AddStreamBench(*bench, selected);
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/str_cat.h"
+#include "proto/telemetry/http_get.h"
 
 namespace vixen::telemetry {
 namespace {
@@ -163,6 +164,17 @@ TEST_F(HttpServerTest, SaysWhyItCannotListen) {
   EXPECT_EQ(second.status().code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(second.status().message()),
               HasSubstr("Address already in use; choose another address with --metrics_listen"));
+}
+
+TEST_F(HttpServerTest, IsReadByOurOwnGet) {
+  EXPECT_EQ(HttpGet(server->port(), "/metrics").value(), "page /metrics\n");
+  EXPECT_EQ(HttpGet(server->port(), "/large").value().size(), 16u << 20);
+  const absl::Status no = HttpGet(server->port(), "/no").status();
+  EXPECT_EQ(no.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(no.message()), HasSubstr("/no, but \"HTTP/1.1 503"));
+  const int port = server->port();
+  server = nullptr;
+  EXPECT_EQ(HttpGet(port, "/metrics").status().code(), absl::StatusCode::kUnavailable);
 }
 
 }  // namespace
