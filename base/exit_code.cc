@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/exit_code.h"
 
+#include <unistd.h>
+
 #include <cstdio>
 
 #include "absl/strings/cord.h"
@@ -38,6 +40,10 @@ int ReportStatus(std::string_view program, const absl::Status& status) {
     std::fwrite(line.data(), 1, line.size(), stderr);
   }
   return ExitCodeOf(status);
+}
+
+void LeaveNow(std::string_view program, const absl::Status& status) {
+  _exit(ReportStatus(program, status));
 }
 
 }  // namespace vixen::base

@@ -24,4 +24,8 @@ int ExitCodeOf(const absl::Status& status);
 // Prints "<program>: <message>" as one line on stderr unless OK; returns ExitCodeOf(status).
 int ReportStatus(std::string_view program, const absl::Status& status);
 
+// As ReportStatus, and ends the process with that exit code there and then: no destructor and no
+// exit handler runs. For what an orderly end would wait for without end.
+[[noreturn]] void LeaveNow(std::string_view program, const absl::Status& status);
+
 }  // namespace vixen::base

@@ -55,7 +55,8 @@ class CudaBars : public PerBars {
     VIXEN_RETURN_IF_ERROR(ToDevice(buffers.slot, slot.data(), slot.size()));
     VIXEN_RETURN_IF_ERROR(ToDevice(buffers.generation, generation.data(), generation.size()));
     VIXEN_RETURN_IF_ERROR(ToDevice(buffers.abs_td, td.data(), td.size()));
-    VIXEN_CUDA_RETURN_IF_ERROR(LaunchPriorities(replay_.view(), settings_, buffers, stream_.get()));
+    VIXEN_CUDA_RETURN_IF_ERROR(
+        LaunchPriorities(replay_.view(), settings_, buffers, 0, stream_.get()));
     return absl::OkStatus();
   }
 

@@ -32,6 +32,7 @@ struct DeviceUpdaterOptions {
   // The mean over all ranks, in place, or an error; none: alone. Until JoinRanks each launch makes
   // one update then.
   std::function<absl::Status(std::span<float>)> average;
+  bool joins_ranks = false;  // JoinRanks may come: leaves kNcclBytes of the GPU free for it
   // None: there is no such model, or another trains it. Only alone and where TrainsCuriosity.
   std::optional<CuriosityTraining> curiosity;
 };

@@ -13,6 +13,7 @@
 #include "base/status_macros.h"
 #include "kernels/cuda/device.h"
 #include "kernels/cuda/status.h"
+#include "learner/device/device_memory.h"
 #include "learner/device/shared_memory.h"
 
 namespace vixen::learner {
@@ -60,19 +61,6 @@ GraphUpdater::GraphUpdater(const DeviceUpdaterOptions& device, const TrainerOpti
       settings_(SettingsOf(trainer)),
       minibatch_(trainer.batch_size, trainer.architecture.state()) {}
 
-absl::Status GraphUpdater::CheckMemory(const ReplayOptions& replay, uint64_t features) const {
-  size_t free = 0, all = 0;
-  VIXEN_CUDA_RETURN_IF_ERROR(cudaMemGetInfo(&free, &all));
-  // Networks, activations and two minibatches; the rest of what CUDA takes by itself.
-  constexpr uint64_t kOwn = 512ull << 20;
-  const uint64_t needed = DeviceReplay::BytesOf(replay.capacity, features);
-  if (needed + kOwn <= free) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
-      "capacity ", replay.capacity, " needs ", needed >> 20, " MiB for rows, priorities and the ",
-      "dataset's features, and ", kOwn >> 20, " MiB for the rest; gpu ", device_.gpu, " has ",
-      free >> 20, " of ", all >> 20, " MiB free; lower capacity or take device cpu"));
-}
-
 absl::Status GraphUpdater::Start(const ReplayOptions& replay, std::span<const float> features,
                                  const kernels::Parameters& online,
                                  const kernels::Parameters& target) {
@@ -89,13 +77,18 @@ absl::Status GraphUpdater::Start(const ReplayOptions& replay, std::span<const fl
                         absl::StrCat("gpu ", device_.gpu, " (", gpu.Describe(), ")")));
   VIXEN_CUDA_RETURN_IF_ERROR(cudaSetDevice(device_.gpu));
   VIXEN_RETURN_IF_ERROR(kernels::CreateStream(stream_));
-  VIXEN_RETURN_IF_ERROR(CheckMemory(replay, features.size()));
+  size_t free = 0, all = 0;
+  VIXEN_CUDA_RETURN_IF_ERROR(cudaMemGetInfo(&free, &all));
+  const uint64_t kept = device_.joins_ranks ? kNcclBytes : 0;
+  bytes_ = DeviceReplay::BytesOf(replay.capacity, features.size());
+  VIXEN_RETURN_IF_ERROR(
+      CheckDeviceMemory({.capacity = replay.capacity, .replay = bytes_, .nccl = kept},
+                        {.gpu = device_.gpu, .free = free, .all = all}));
   shape_ = ChoosePassShape(network_, device_.precision, settings_.rows,
                            {.capability = gpu.capability(),
                             .multiprocessors = gpu.multiprocessors,
                             .shared_bytes = gpu.shared_bytes_per_block},
                            device_.algorithm);
-  bytes_ = DeviceReplay::BytesOf(replay.capacity, features.size());
   VIXEN_RETURN_IF_ERROR(replay_.Allocate(replay, features, stream_.get()));
   VIXEN_RETURN_IF_ERROR(memory_.Allocate(network_, shape_, settings_, device_.updates_a_graph));
   VIXEN_RETURN_IF_ERROR(last_rows_.Allocate(settings_.batch));
@@ -116,6 +109,7 @@ absl::Status GraphUpdater::Start(const ReplayOptions& replay, std::span<const fl
   graphs_ = UpdateGraphs(network_, shape_, settings_,
                          curiosity_ == nullptr ? CuriosityView() : curiosity_->view());
   VIXEN_RETURN_IF_ERROR(graphs_.Create());
+  SetExchange(device_.average == nullptr ? Exchange::kAlone : Exchange::kHost);
   sampler_ = replay.seed;
   features_ = features;
   sample_.slot.resize(settings_.batch);
@@ -132,6 +126,7 @@ absl::Status GraphUpdater::Start(const ReplayOptions& replay, std::span<const fl
 }
 
 absl::StatusOr<double> GraphUpdater::LeastShare() {
+  VIXEN_RETURN_IF_ERROR(held_);
   if (size() == 0) return 0.0;
   VIXEN_ASSIGN_OR_RETURN(const TreeCounts counts, replay_.Measure(stream_.get()));
   return counts.total > 0.0 ? counts.least / counts.total : 1.0 / static_cast<double>(size());
@@ -165,16 +160,25 @@ absl::Status GraphUpdater::Tell(uint64_t updates) {
 }
 
 absl::StatusOr<UpdatesMade> GraphUpdater::Update(uint64_t most, double least_share) {
+  VIXEN_RETURN_IF_ERROR(held_);
+  if (exchange_ == Exchange::kBroken) {
+    return absl::FailedPreconditionError(
+        "the exchange with the other ranks is broken: it must begin anew before the next update");
+  }
   // Powers of two: few graphs.
   const uint64_t updates = std::bit_floor(std::clamp<uint64_t>(most, 1, updates_at_once()));
   VIXEN_RETURN_IF_ERROR(SetControl(least_share));
-  if (ThroughHost()) {
-    VIXEN_RETURN_IF_ERROR(LaunchHalves());
+  if (exchange_ == Exchange::kHost) {
+    const absl::Status launched = LaunchHalves();
+    if (absl::IsUnavailable(launched)) SetExchange(Exchange::kBroken);
+    VIXEN_RETURN_IF_ERROR(launched);
   } else {
     VIXEN_RETURN_IF_ERROR(graphs_.Launch(updates, replay_.view(), memory_, stream_.get()));
   }
   VIXEN_RETURN_IF_ERROR(Tell(updates));
-  if (const absl::Status waited = Wait(); !waited.ok()) {
+  const absl::Status waited =
+      exchange_ == Exchange::kGpus ? WaitForRanks(group_->place().timeout) : Wait();
+  if (!waited.ok()) {
     if (absl::IsUnavailable(waited)) Count(updates);
     return waited;
   }

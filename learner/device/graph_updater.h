@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <memory>
@@ -18,6 +19,14 @@ namespace vixen::learner {
 
 // A NaN of a GPU may have a sign, which a message would show.
 inline double WithoutSign(double x) { return std::isnan(x) ? std::fabs(x) : x; }
+
+// How gradients become those of all ranks.
+enum class Exchange : uint8_t {
+  kAlone,   // there are no other ranks
+  kHost,    // by the options' `average`, between two halves of an update
+  kGpus,    // by NCCL, within the graph
+  kBroken,  // a rank is lost, or they did not meet: no update until kHost or kGpus has begun
+};
 
 // What one launch tells the host, and is told.
 struct Told {
@@ -44,6 +53,7 @@ class GraphUpdater : public Updater {
   uint64_t replay_bytes() const override { return bytes_; }
   std::pmr::memory_resource* row_memory() override { return replay_.row_memory(); }
   absl::Status Insert(std::span<const ReplayRow> rows) override {
+    VIXEN_RETURN_IF_ERROR(held_);
     return replay_.Insert(rows, stream_.get());
   }
   absl::StatusOr<double> LeastShare() override;
@@ -53,9 +63,13 @@ class GraphUpdater : public Updater {
   const PriorityRejects& rejects() const override { return rejects_; }
   uint64_t updates() const override { return updates_; }
 
-  uint64_t updates_at_once() const override { return ThroughHost() ? 1 : device_.updates_a_graph; }
+  uint64_t updates_at_once() const override {
+    return exchange_ == Exchange::kHost ? 1 : device_.updates_a_graph;
+  }
   absl::StatusOr<UpdatesMade> Update(uint64_t most, double least_share) override;
-  absl::Status JoinRanks(const NcclPlace& place) override;
+  absl::StatusOr<uint64_t> JoinRanks(const NcclPlace& place) override;
+  absl::Status AverageThroughHost() override;
+  absl::Status Held() const override { return held_; }
   void SpoilReward(uint64_t update) override { spoiled_ = update; }
   absl::StatusOr<const Minibatch*> minibatch() override;
   absl::Status GatherLast(CuriosityMinibatch& out) override;
@@ -65,25 +79,35 @@ class GraphUpdater : public Updater {
   absl::StatusOr<TrainerCut> SaveTrainer() const override;
   absl::Status RestoreTrainer(const TrainerCut& cut) override;
   absl::Status SaveReplay(ReplayCut& cut) const override {
+    VIXEN_RETURN_IF_ERROR(held_);
     cut.sampler = sampler_;
     return replay_.Save(cut, stream_.get());
   }
   absl::Status RestoreReplay(const ReplayCut& cut) override {
+    VIXEN_RETURN_IF_ERROR(held_);
     VIXEN_RETURN_IF_ERROR(replay_.Restore(cut, stream_.get()));
     sampler_ = cut.sampler;
     return absl::OkStatus();
   }
 
  private:
-  absl::Status CheckMemory(const ReplayOptions& replay, uint64_t features) const;
-  bool ThroughHost() const { return group_ == nullptr && device_.average != nullptr; }
+  // The one place where it changes: while it is broken, nothing of a launch is applied.
+  void SetExchange(Exchange exchange) {
+    exchange_ = exchange;
+    memory_.SetLost(exchange == Exchange::kBroken);
+  }
+  // Neither the graphs nor anything else uses the ranks' group any more.
+  void EndGroup();
   absl::Status SetControl(double least_share);
   // Has the host told what the launch under way leaves, once it has ended.
   absl::Status Tell(uint64_t updates);
-  // Waits for what is enqueued. UNAVAILABLE when another rank is lost meanwhile: all that waited
-  // for it has ended then, with nothing applied.
+  // Waits for what is enqueued.
   absl::Status Wait();
-  // Ends the sums that wait for a lost rank; `error` comes back.
+  // The same where sums are part of it. UNAVAILABLE when another rank is lost meanwhile, with a sum
+  // that stands still for `longest` as a sign of it: all that waited for it has ended then, with
+  // nothing applied. DEADLINE_EXCEEDED where it did not end: held_.
+  absl::Status WaitForRanks(std::chrono::milliseconds longest);
+  // Ends the sums that wait for a lost rank; `error` comes back, or held_.
   absl::Status GiveUp(const absl::Status& error);
   // One update with the means over the ranks from the host.
   absl::Status LaunchHalves();
@@ -112,7 +136,10 @@ class GraphUpdater : public Updater {
   DeviceReplay replay_;
   TrainerMemory memory_;
   std::unique_ptr<DeviceCuriosity> curiosity_;  // null: it is not trained here
-  std::unique_ptr<NcclGroup> group_;            // outlives the graphs
+  Exchange exchange_ = Exchange::kAlone;
+  // Other than OK: the stream never becomes idle, and nothing may wait for it any more.
+  absl::Status held_;
+  std::unique_ptr<NcclGroup> group_;  // with kGpus; outlives the graphs
   UpdateGraphs graphs_;
   kernels::DeviceBuffer<ReplayRow> last_rows_;  // [B], for GatherLast
   Told told_;

@@ -16,6 +16,7 @@ namespace vixen::learner {
 using kernels::WeightsKind;
 
 absl::StatusOr<const Minibatch*> GraphUpdater::minibatch() {
+  VIXEN_RETURN_IF_ERROR(held_);
   const UpdateBuffers& buffers = memory_.of(last_index_);
   const size_t batch = settings_.batch, width = network_.layers[0].inputs;
   const size_t element = ElementBytes(shape_.precision);
@@ -47,6 +48,7 @@ absl::StatusOr<const Minibatch*> GraphUpdater::minibatch() {
 }
 
 absl::Status GraphUpdater::GatherLast(CuriosityMinibatch& out) {
+  VIXEN_RETURN_IF_ERROR(held_);
   VIXEN_CUDA_RETURN_IF_ERROR(LaunchCollectRows(replay_.view(), settings_, memory_.of(last_index_),
                                                last_rows_.data(), stream_.get()));
   VIXEN_RETURN_IF_ERROR(ToHost(rows_.data(), last_rows_.data(), rows_.size()));
@@ -56,6 +58,7 @@ absl::Status GraphUpdater::GatherLast(CuriosityMinibatch& out) {
 }
 
 absl::StatusOr<kernels::Parameters> GraphUpdater::Export(WeightsKind kind) const {
+  VIXEN_RETURN_IF_ERROR(held_);
   const UpdateBuffers& buffers = memory_.of(0);
   return memory_.Download(network_, kind == WeightsKind::kTarget ? buffers.target : buffers.online,
                           trainer_.architecture, kind, stream_.get());
@@ -78,6 +81,7 @@ absl::StatusOr<TrainerCut> GraphUpdater::SaveTrainer() const {
 }
 
 absl::Status GraphUpdater::RestoreTrainer(const TrainerCut& cut) {
+  VIXEN_RETURN_IF_ERROR(held_);
   const UpdateBuffers& buffers = memory_.of(0);
   const kernels::Parameters* const parts[] = {&cut.online, &cut.target, &cut.optimizer.first,
                                               &cut.optimizer.second};

@@ -16,9 +16,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// How long sums that were told to end may take to end.
-constexpr std::chrono::seconds kLongestEnd{10};
-
 // CUDA's answer once `stream` is idle; cudaErrorNotReady at the deadline. `look` is called about
 // every millisecond, and ends the wait where it says so.
 template <typename Look>
@@ -38,17 +35,40 @@ cudaError_t WaitUntil(cudaStream_t stream, Clock::time_point deadline, Look&& lo
 
 }  // namespace
 
-absl::Status GraphUpdater::JoinRanks(const NcclPlace& place) {
-  graphs_.ShareWith(nullptr);
-  group_.reset();
-  memory_.SetLost(false);
-  VIXEN_ASSIGN_OR_RETURN(group_, NcclGroup::Join(place, device_.gpu));
+absl::StatusOr<uint64_t> GraphUpdater::JoinRanks(const NcclPlace& place) {
+  VIXEN_RETURN_IF_ERROR(held_);
+  EndGroup();
+  SetExchange(Exchange::kBroken);
+  size_t before = 0, after = 0, all = 0;
+  VIXEN_CUDA_RETURN_IF_ERROR(cudaMemGetInfo(&before, &all));
+  absl::StatusOr<std::unique_ptr<NcclGroup>> joined = NcclGroup::Join(place, device_.gpu);
+  if (absl::IsDeadlineExceeded(joined.status())) held_ = joined.status();
+  VIXEN_RETURN_IF_ERROR(joined.status());
+  group_ = *std::move(joined);
   graphs_.ShareWith(group_.get());
   // The first sum of a size makes its connections, which is no work for a capture.
   const UpdateBuffers& buffers = memory_.of(0);
   VIXEN_RETURN_IF_ERROR(group_->Sum(buffers.gradient, buffers.partial,
                                     network_.parameters + kRankFigures, stream_.get()));
-  return Wait();
+  VIXEN_RETURN_IF_ERROR(WaitForRanks(place.join_timeout));
+  SetExchange(Exchange::kGpus);
+  VIXEN_CUDA_RETURN_IF_ERROR(cudaMemGetInfo(&after, &all));
+  return before > after ? before - after : 0;
+}
+
+absl::Status GraphUpdater::AverageThroughHost() {
+  VIXEN_RETURN_IF_ERROR(held_);
+  if (device_.average == nullptr) {
+    return absl::FailedPreconditionError("there are no ranks to average with");
+  }
+  EndGroup();
+  SetExchange(Exchange::kHost);
+  return absl::OkStatus();
+}
+
+void GraphUpdater::EndGroup() {
+  graphs_.ShareWith(nullptr);
+  group_.reset();
 }
 
 absl::Status GraphUpdater::LaunchHalves() {
@@ -71,20 +91,20 @@ absl::Status GraphUpdater::AverageOverRanks() {
 }
 
 absl::Status GraphUpdater::Wait() {
-  if (group_ == nullptr) {
-    VIXEN_CUDA_RETURN_IF_ERROR(cudaStreamSynchronize(stream_.get()));
-    return absl::OkStatus();
-  }
+  VIXEN_CUDA_RETURN_IF_ERROR(cudaStreamSynchronize(stream_.get()));
+  return absl::OkStatus();
+}
+
+absl::Status GraphUpdater::WaitForRanks(std::chrono::milliseconds longest) {
   absl::Status broken;
-  const cudaError_t state = WaitUntil(stream_.get(), Clock::now() + group_->place().timeout, [&] {
+  const cudaError_t state = WaitUntil(stream_.get(), Clock::now() + longest, [&] {
     broken = group_->Check();
     return broken.ok();
   });
   if (!broken.ok()) return GiveUp(broken);
   if (state == cudaErrorNotReady) {
-    return GiveUp(absl::UnavailableError(absl::StrCat("the GPUs' sum stands still for ",
-                                                      group_->place().timeout.count(),
-                                                      " ms: another rank is lost")));
+    return GiveUp(absl::UnavailableError(absl::StrCat(
+        "the GPUs' sum stands still for ", longest.count(), " ms: another rank is lost")));
   }
   VIXEN_CUDA_RETURN_IF_ERROR(state);
   return absl::OkStatus();
@@ -92,12 +112,18 @@ absl::Status GraphUpdater::Wait() {
 
 absl::Status GraphUpdater::GiveUp(const absl::Status& error) {
   // First that nothing more is applied, as the sums may end with anything.
-  memory_.SetLost(true);
+  SetExchange(Exchange::kBroken);
   group_->Abort();
-  VIXEN_CUDA_RETURN_IF_ERROR(
-      WaitUntil(stream_.get(), Clock::now() + kLongestEnd, [] { return true; }));
-  graphs_.ShareWith(nullptr);
-  group_.reset();
+  const cudaError_t ended =
+      WaitUntil(stream_.get(), Clock::now() + kLongestEnd, [] { return true; });
+  if (ended == cudaErrorNotReady) {
+    held_ = absl::DeadlineExceededError(absl::StrCat(error.message(), "; what waits for it on GPU ",
+                                                     device_.gpu, " could not be ended within ",
+                                                     kLongestEnd.count(), " s"));
+    return held_;
+  }
+  VIXEN_CUDA_RETURN_IF_ERROR(ended);
+  EndGroup();
   return error;
 }
 

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <future>
 #include <memory>
+#include <mutex>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -41,13 +43,54 @@ struct NcclGroup::State {
   const NcclLibrary* library = nullptr;
   NcclPlace place;
   int gpu = 0;
-  ncclComm_t communicator = nullptr;
-  std::future<void> aborted;  // valid after Abort
+
+  // Keeps what the library made, or gives it back where nobody waits for it any more.
+  absl::Status Keep(ncclComm_t made);
+  ncclComm_t Communicator();  // null before Keep and after Abort
+  // Whether there was a communicator to be aborted, now or before.
+  bool Abort();
+
+  std::future<void> aborted;  // valid where Abort found one
+
+ private:
+  // Joining and giving up are on two threads.
+  std::mutex mutex_;
+  ncclComm_t communicator_ = nullptr;
+  bool aborting_ = false;
 };
 
-namespace {
+absl::Status NcclGroup::State::Keep(ncclComm_t made) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!aborting_) {
+      communicator_ = made;
+      return absl::OkStatus();
+    }
+  }
+  library->comm_abort(made);
+  return absl::UnavailableError("NCCL: aborted");
+}
 
-constexpr std::chrono::seconds kLongestAbort{10};
+ncclComm_t NcclGroup::State::Communicator() {
+  const std::lock_guard lock(mutex_);
+  return communicator_;
+}
+
+bool NcclGroup::State::Abort() {
+  const std::lock_guard lock(mutex_);
+  aborting_ = true;
+  ncclComm_t const going = std::exchange(communicator_, nullptr);
+  if (going == nullptr) return aborted.valid();
+  std::promise<void> promise;
+  aborted = promise.get_future();
+  std::thread([library = library, gpu = gpu, going, promise = std::move(promise)]() mutable {
+    if (cudaSetDevice(gpu) == cudaSuccess) library->comm_abort(going);
+    promise.set_value();
+  }).detach();
+  return true;
+}
+
+namespace {
 
 // The first sum connects the GPUs, which a capture had better not do, and tells whether they reach
 // each other.
@@ -96,59 +139,53 @@ absl::StatusOr<std::unique_ptr<NcclGroup>> NcclGroup::Join(const NcclPlace& plac
   std::thread([state, id, promise = std::move(promise)]() mutable {
     const auto join = [&]() -> absl::StatusOr<std::unique_ptr<NcclGroup>> {
       VIXEN_CUDA_RETURN_IF_ERROR(cudaSetDevice(state->gpu));
+      ncclComm_t made = nullptr;
       VIXEN_RETURN_IF_ERROR(state->library->StatusOf(
-          state->library->comm_init_rank(&state->communicator, state->place.size, id,
-                                         state->place.place),
+          state->library->comm_init_rank(&made, state->place.size, id, state->place.place),
           "ncclCommInitRank"));
+      VIXEN_RETURN_IF_ERROR(state->Keep(made));
       std::unique_ptr<NcclGroup> group(new NcclGroup(state));
       VIXEN_RETURN_IF_ERROR(TrySum(*group));
       return group;
     };
     promise.set_value(join());
   }).detach();
-  if (joined.wait_for(place.join_timeout) == std::future_status::timeout) {
-    return absl::UnavailableError(absl::StrCat("place ", place.place, " of ", place.size,
-                                               " waited ", place.join_timeout.count(),
-                                               " ms for the others in NCCL"));
+  if (joined.wait_for(place.join_timeout) == std::future_status::ready) return joined.get();
+  const std::string waited = absl::StrCat("place ", place.place, " of ", place.size, " waited ",
+                                          place.join_timeout.count(), " ms for the others in NCCL");
+  // Without a communicator nothing is on the GPU yet; else the first sum may wait there.
+  if (!state->Abort() || joined.wait_for(kLongestEnd) == std::future_status::ready) {
+    return absl::UnavailableError(waited);
   }
-  return joined.get();
+  return absl::DeadlineExceededError(
+      absl::StrCat(waited, "; their first sum could not be ended on GPU ", gpu));
 }
 
 NcclGroup::NcclGroup(std::shared_ptr<State> state) : state_(std::move(state)) {}
 NcclGroup::~NcclGroup() {
-  Abort();
   // Not for ever: the process is to end even where the library does not.
-  if (state_->aborted.valid()) state_->aborted.wait_for(kLongestAbort);
+  if (state_->Abort()) state_->aborted.wait_for(kLongestEnd);
 }
 
 const NcclPlace& NcclGroup::place() const { return state_->place; }
 
 absl::Status NcclGroup::Sum(const float* from, float* to, size_t count, cudaStream_t stream) const {
-  if (state_->communicator == nullptr) return absl::UnavailableError("NCCL: aborted");
+  ncclComm_t const communicator = state_->Communicator();
+  if (communicator == nullptr) return absl::UnavailableError("NCCL: aborted");
   return state_->library->StatusOf(
-      state_->library->all_reduce(from, to, count, ncclFloat32, ncclSum, state_->communicator,
-                                  stream),
+      state_->library->all_reduce(from, to, count, ncclFloat32, ncclSum, communicator, stream),
       "ncclAllReduce");
 }
 
 absl::Status NcclGroup::Check() const {
+  ncclComm_t const communicator = state_->Communicator();
+  if (communicator == nullptr) return absl::UnavailableError("NCCL: aborted");
   ncclResult_t error = ncclSuccess;
-  VIXEN_RETURN_IF_ERROR(
-      state_->library->StatusOf(state_->library->comm_get_async_error(state_->communicator, &error),
-                                "ncclCommGetAsyncError"));
+  VIXEN_RETURN_IF_ERROR(state_->library->StatusOf(
+      state_->library->comm_get_async_error(communicator, &error), "ncclCommGetAsyncError"));
   return state_->library->StatusOf(error, "a sum");
 }
 
-void NcclGroup::Abort() {
-  ncclComm_t communicator = std::exchange(state_->communicator, nullptr);
-  if (communicator == nullptr) return;
-  std::promise<void> promise;
-  state_->aborted = promise.get_future();
-  std::thread([library = state_->library, gpu = state_->gpu, communicator,
-               promise = std::move(promise)]() mutable {
-    if (cudaSetDevice(gpu) == cudaSuccess) library->comm_abort(communicator);
-    promise.set_value();
-  }).detach();
-}
+void NcclGroup::Abort() { state_->Abort(); }
 
 }  // namespace vixen::learner

@@ -17,7 +17,8 @@ namespace vixen::learner {
 class NcclGroup {
  public:
   // Collective: waits for the others, for at most place.join_timeout; UNAVAILABLE then, and where
-  // the GPUs cannot reach each other. `gpu` becomes this thread's.
+  // the GPUs cannot reach each other. DEADLINE_EXCEEDED where then, for kLongestEnd more, the first
+  // sum does not end: it holds the GPU. `gpu` becomes this thread's.
   static absl::StatusOr<std::unique_ptr<NcclGroup>> Join(const NcclPlace& place, int gpu);
   // As Abort. The others must not be waiting for this one in a sum.
   ~NcclGroup();

@@ -36,6 +36,13 @@ struct DeviceNetwork {
   uint32_t widest = 0;                              // of all padded inputs
 };
 
+// Bytes from row to row of a pass's inputs in shared memory: an odd multiple of 16, so that the
+// eight rows of a matrix load lie in different banks; and room for the 49 floats of a row of Q.
+constexpr uint32_t PassRowBytes(uint32_t widest, uint32_t element) {
+  const uint32_t bytes = widest * element + 16;
+  return bytes < 208 ? 208 : bytes;
+}
+
 DeviceNetwork DeviceNetworkOf(const kernels::Architecture& architecture);
 
 // Between the contract's flat parameters and [network.parameters] here; what is padding is 0.

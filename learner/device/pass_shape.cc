@@ -6,10 +6,6 @@
 namespace vixen::learner {
 namespace {
 
-uint32_t RowBytes(const DeviceNetwork& network, size_t element) {
-  return std::max<uint32_t>(208, network.widest * static_cast<uint32_t>(element) + 16);
-}
-
 // Of a wgmma pass with 192 rows, the largest.
 constexpr size_t kTileShared = (192 + 32 + 1) * 1024;
 // Minibatches from which wgmma is faster.
@@ -90,9 +86,8 @@ PassShape ChoosePassShape(const DeviceNetwork& network, DevicePrecision precisio
   }
 
   // More rows a block read the weights less often; fewer keep every multiprocessor busy.
-  const auto fits = [&](uint32_t block) {
-    return size_t{block} * RowBytes(network, ElementBytes(precision)) + 2048 <= device.shared_bytes;
-  };
+  const size_t row = PassRowBytes(network.widest, static_cast<uint32_t>(ElementBytes(precision)));
+  const auto fits = [&](uint32_t block) { return block * row + 2048 <= device.shared_bytes; };
   const auto blocks = [&](uint32_t parts, uint32_t block) { return parts * rows / block; };
   const uint32_t busy = multiprocessors / 2;
   const auto choose = [&](uint32_t parts) {

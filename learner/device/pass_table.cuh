@@ -42,9 +42,7 @@ cudaError_t WithPass(const PassShape& shape, int rows, Use&& use) {
 
 // Shared memory of a block.
 inline uint32_t PassBytes(const DeviceNetwork& network, size_t element, int rows) {
-  const uint32_t row =
-      element == 2 ? RowBytes<__nv_bfloat16>(network.widest) : RowBytes<float>(network.widest);
-  return row * static_cast<uint32_t>(rows);
+  return PassRowBytes(network.widest, static_cast<uint32_t>(element)) * static_cast<uint32_t>(rows);
 }
 
 template <typename Kernels>

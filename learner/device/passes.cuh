@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "learner/device/network_layout.h"
 #include "learner/device/operand.cuh"
 
 namespace vixen::learner {
@@ -13,12 +14,9 @@ namespace vixen::learner {
 inline constexpr int kPassWarps = 16;
 inline constexpr int kPassThreads = 32 * kPassWarps;
 
-// Bytes from row to row of the shared inputs: an odd multiple of 16, so that the eight rows of a
-// matrix load lie in different banks; and room for the 49 floats of a row of Q.
 template <typename Type>
 __host__ __device__ constexpr uint32_t RowBytes(uint32_t widest) {
-  const uint32_t bytes = widest * static_cast<uint32_t>(sizeof(Type)) + 16;
-  return bytes < 208 ? 208 : bytes;
+  return PassRowBytes(widest, static_cast<uint32_t>(sizeof(Type)));
 }
 
 // Sums of this warp's tiles (warp, warp + 16, …) for all rows of the block.

@@ -25,12 +25,19 @@ __device__ __forceinline__ float LeafOf(const ReplaySettings& settings, float td
   return -1.0f;
 }
 
+// Whether an update before this one of the launch failed. That is known by now; of this one itself
+// it becomes known while its priorities are being set, and so must not count.
+__device__ __forceinline__ bool FailedBefore(const UpdateControl& control, uint32_t index) {
+  const uint32_t failed = control.failed;
+  return failed != 0 && failed != index + 1;
+}
+
 // The warp of a row is its parent's when the next row has another one. Rows come in the order of
 // their slots, so those of a parent follow each other: one warp sets its leaves and recomputes it.
 __global__ void __launch_bounds__(kTreeThreads)
-    SetLeaves(ReplayView replay, uint32_t batch, UpdateBuffers buffers) {
+    SetLeaves(ReplayView replay, uint32_t batch, UpdateBuffers buffers, uint32_t index) {
   const UpdateControl& control = *buffers.control;
-  if (control.failed != 0) return;
+  if (FailedBefore(control, index)) return;
   const uint32_t row = blockIdx.x * kWarps + threadIdx.x / 32, lane = threadIdx.x % 32;
   if (row >= batch) return;
   const uint32_t* slot = buffers.slot;
@@ -57,8 +64,9 @@ __global__ void __launch_bounds__(kTreeThreads)
 
 // The nodes of a level above the minibatch's rows.
 __global__ void __launch_bounds__(kTreeThreads)
-    RaiseRows(ReplayView replay, uint32_t batch, UpdateBuffers buffers, uint32_t level) {
-  if (buffers.control->failed != 0) return;
+    RaiseRows(ReplayView replay, uint32_t batch, UpdateBuffers buffers, uint32_t level,
+              uint32_t index) {
+  if (FailedBefore(*buffers.control, index)) return;
   const uint32_t row = blockIdx.x * kWarps + threadIdx.x / 32;
   if (row >= batch) return;
   const uint32_t shift = SumTreeView::kFanOutBits * (level + 1);
@@ -121,11 +129,11 @@ cudaError_t Raise(const ReplayView& replay, uint32_t from, uint64_t first, uint6
 }  // namespace
 
 cudaError_t LaunchPriorities(const ReplayView& replay, const UpdateSettings& settings,
-                             const UpdateBuffers& buffers, cudaStream_t stream) {
+                             const UpdateBuffers& buffers, uint32_t index, cudaStream_t stream) {
   const uint32_t blocks = Blocks(settings.batch);
-  SetLeaves<<<blocks, kTreeThreads, 0, stream>>>(replay, settings.batch, buffers);
+  SetLeaves<<<blocks, kTreeThreads, 0, stream>>>(replay, settings.batch, buffers, index);
   for (uint32_t level = 1; level < replay.tree.level_count; ++level) {
-    RaiseRows<<<blocks, kTreeThreads, 0, stream>>>(replay, settings.batch, buffers, level);
+    RaiseRows<<<blocks, kTreeThreads, 0, stream>>>(replay, settings.batch, buffers, level, index);
   }
   return cudaGetLastError();
 }

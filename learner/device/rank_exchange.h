@@ -3,8 +3,10 @@
 // has a GPU of its own and can open the library. No CUDA in this header.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -13,6 +15,21 @@
 #include "vixen/v1/config.pb.h"
 
 namespace vixen::learner {
+
+// What the library may take of a GPU's memory, kept free where ranks may join. A ring between two
+// H200 has 24 channels (its own log), each with at most 4 MiB + 5 MiB of buffers for a neighbour
+// (NCCL_BUFFSIZE and its two other protocols), trees up to three neighbours.
+inline constexpr uint64_t kNcclBytes = 1ull << 30;
+
+// How long what waits for a lost rank may take to end on a GPU once it was told to, and how long
+// the library may take after it.
+inline constexpr std::chrono::seconds kLongestEnd{10};
+
+// How long the ranks may take to join where a silence of `timeout` is no loss yet: as long, but
+// time enough for the library (0.6 s measured between two H200 of one host).
+inline std::chrono::milliseconds NcclJoinTimeout(std::chrono::milliseconds timeout) {
+  return std::max(timeout, std::chrono::milliseconds(10'000));
+}
 
 // What a rank must know to join the others.
 struct NcclPlace {

@@ -8,7 +8,6 @@ namespace vixen::learner {
 namespace {
 
 constexpr size_t kLeastRows = 16;  // that a block of a pass can have
-constexpr size_t kPadding = 16;    // of a row (RowBytes of passes.cuh)
 // Of the backward pass beside its rows: what each of its 16 warps finds of the loss.
 constexpr size_t kLossParts = 16 * sizeof(LossPart);
 
@@ -16,14 +15,17 @@ constexpr size_t kLossParts = 16 * sizeof(LossPart);
 
 absl::Status CheckSharedMemory(const DeviceNetwork& network, DevicePrecision precision,
                                size_t shared_bytes, const std::string& device) {
-  const size_t element = ElementBytes(precision);
-  const size_t needed = kLeastRows * (network.widest * element + kPadding) + kLossParts;
-  if (needed <= shared_bytes) return absl::OkStatus();
-  const size_t row = shared_bytes > kLossParts ? (shared_bytes - kLossParts) / kLeastRows : 0;
-  const size_t widest = row > kPadding ? (row - kPadding) / element / 16 * 16 : 0;
-  return absl::FailedPreconditionError(absl::StrCat(
-      "layers ", network.widest, " wide need ", needed, " bytes of shared memory a block, ", device,
-      " allows ", shared_bytes, "; take layers of at most ", widest, ", or device cpu"));
+  const auto element = static_cast<uint32_t>(ElementBytes(precision));
+  const auto needed = [&](uint32_t widest) {
+    return kLeastRows * PassRowBytes(widest, element) + kLossParts;
+  };
+  if (needed(network.widest) <= shared_bytes) return absl::OkStatus();
+  uint32_t widest = network.widest;
+  while (widest > 0 && needed(widest) > shared_bytes) widest -= 16;
+  return absl::FailedPreconditionError(
+      absl::StrCat("layers ", network.widest, " wide need ", needed(network.widest),
+                   " bytes of shared memory a block, ", device, " allows ", shared_bytes,
+                   "; take layers of at most ", widest, ", or device cpu"));
 }
 
 }  // namespace vixen::learner

@@ -68,9 +68,10 @@ cudaError_t LaunchSample(const ReplayView& replay, const DeviceNetwork& network,
                          DevicePrecision precision, const UpdateSettings& settings,
                          const UpdateBuffers& buffers, uint32_t index, cudaStream_t stream);
 // The priorities of the minibatch's rows from |td|, by (slot, generation), slots ascending; of
-// equal slots the last counts. Nothing after an update that was not finite.
+// equal slots the last counts. `index`: of the update in its launch. All of them where it is this
+// very update that fails, none after it: leaves and nodes agree whatever the timing.
 cudaError_t LaunchPriorities(const ReplayView& replay, const UpdateSettings& settings,
-                             const UpdateBuffers& buffers, cudaStream_t stream);
+                             const UpdateBuffers& buffers, uint32_t index, cudaStream_t stream);
 // First leaves of the rows [first, first + count) of the ring, which are there; `size` rows were
 // there before.
 cudaError_t LaunchInsert(const ReplayView& replay, uint64_t first, uint64_t count, uint64_t size,

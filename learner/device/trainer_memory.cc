@@ -21,7 +21,6 @@ absl::Status TrainerMemory::TakeBytes(void*& pointer, size_t bytes) {
   // It runs in the legacy stream, which those that use the memory do not wait for.
   VIXEN_CUDA_RETURN_IF_ERROR(cudaStreamSynchronize(cudaStreamLegacy));
   pointer = buffer.data();
-  bytes_ += bytes;
   buffers_.push_back(std::move(buffer));
   return absl::OkStatus();
 }

@@ -24,7 +24,6 @@ class TrainerMemory {
   // RESOURCE_EXHAUSTED. `launch`: most updates of one launch.
   absl::Status Allocate(const DeviceNetwork& network, const PassShape& shape,
                         const UpdateSettings& settings, uint64_t launch);
-  size_t bytes() const { return bytes_; }
   // As the kernels of update `index` of a launch see it.
   const UpdateBuffers& of(uint64_t index) const { return views_[index % kMinibatches]; }
 
@@ -47,7 +46,6 @@ class TrainerMemory {
 
   std::vector<kernels::DeviceBuffer<std::byte>> buffers_;
   kernels::PinnedBuffer<uint32_t> lost_;
-  size_t bytes_ = 0;
   UpdateBuffers views_[kMinibatches];
 };
 

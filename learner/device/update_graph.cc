@@ -48,7 +48,7 @@ absl::Status UpdateGraphs::Enqueue(uint64_t updates, const ReplayView& replay,
     VIXEN_CUDA_RETURN_IF_ERROR(LaunchBackward(network_, shape_, settings_, buffers, stream));
     VIXEN_CUDA_RETURN_IF_ERROR(cudaEventRecord(lossed_.get(), stream));
     VIXEN_CUDA_RETURN_IF_ERROR(cudaStreamWaitEvent(beside_.get(), lossed_.get()));
-    VIXEN_CUDA_RETURN_IF_ERROR(LaunchPriorities(replay, settings_, buffers, beside_.get()));
+    VIXEN_CUDA_RETURN_IF_ERROR(LaunchPriorities(replay, settings_, buffers, index, beside_.get()));
     if (i + 1 < updates) VIXEN_CUDA_RETURN_IF_ERROR(sample(i + 1, beside_.get()));
     VIXEN_CUDA_RETURN_IF_ERROR(cudaEventRecord(sampled_.get(), beside_.get()));
     VIXEN_CUDA_RETURN_IF_ERROR(LaunchWeightGradients(network_, shape_, settings_, buffers, stream));
@@ -112,7 +112,7 @@ absl::Status UpdateGraphs::LaunchSecondHalf(const ReplayView& replay, const Upda
                                             cudaStream_t stream) const {
   VIXEN_CUDA_RETURN_IF_ERROR(LaunchReduceJoint(network_, settings_, buffers, 0, 1.0f, stream));
   VIXEN_CUDA_RETURN_IF_ERROR(LaunchStep(network_, shape_, settings_, buffers, 0, stream));
-  VIXEN_CUDA_RETURN_IF_ERROR(LaunchPriorities(replay, settings_, buffers, stream));
+  VIXEN_CUDA_RETURN_IF_ERROR(LaunchPriorities(replay, settings_, buffers, 0, stream));
   if (curiosity_.period == 0) return absl::OkStatus();
   VIXEN_CUDA_RETURN_IF_ERROR(
       LaunchCuriosity(replay, network_, settings_, curiosity_, buffers, 0, stream));

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/exit_code.h"
 #include "base/status_macros.h"
 
 namespace vixen::learner {
@@ -15,6 +16,14 @@ constexpr int kUpdatesBetweenEvents = 4;  // one by one; launches of several: on
 constexpr std::chrono::milliseconds kStreamEnd{3000};
 
 }  // namespace
+
+Learner::~Learner() {
+  if (updater_ == nullptr || updater_->Held().ok()) return;
+  // Giving the GPU's memory back would wait for what holds it, and so may an orderly end.
+  spdlog::critical("leaving at once, the GPU is held");
+  spdlog::default_logger()->flush();
+  base::LeaveNow("vixen-learner", updater_->Held());
+}
 
 absl::Status Learner::Run(StopFlag& stop) {
   started_ = reported_ = progressed_ = saved_ = checkpointed_ = Clock::now();

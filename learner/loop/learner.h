@@ -53,6 +53,8 @@ class Learner {
   static absl::StatusOr<std::unique_ptr<Learner>> Create(
       const Plan& plan, std::shared_ptr<const market::Dataset> dataset, const Devices& devices,
       std::optional<StoredBatches> stored, Ranks* ranks, RunBook& book, Metrics& metrics);
+  // Ends the process, exit code 1, where the updater is held (Updater::Held).
+  ~Learner();
 
   // Until a stop condition, `stop`, or an error. The last good weights and the log are written in
   // each case, and the streams closed.
@@ -84,7 +86,8 @@ class Learner {
   absl::Status AgreeOnTurn(const absl::Status& taken, const StopFlag& stop, bool& ended);
   // The members less those that say good-bye: the end, or on with the rest.
   absl::Status PartFrom(const std::vector<int>& gone, bool failed, bool& ended);
-  // After an error of an exchange: on with the rest where that is wanted and possible.
+  // After an error of an exchange: on with the rest where that is wanted and possible, also where
+  // more are lost while they join anew.
   absl::Status Recover(const absl::Status& error);
   absl::Status TakeEvent(bool may_sample);
   // The next recorded batch when the limiter has room for it.
@@ -130,9 +133,11 @@ class Learner {
   absl::Status SaveCut(LearnerCut& cut) const;
   // Open windows of the run at `place`; null where it has none.
   absl::StatusOr<std::unique_ptr<NStepBuilder>> WindowsOf(const LearnerCut& cut, int place) const;
-  // Whether a cut that was read whole holds what may be gone on from.
-  absl::Status CheckUsable(const LearnerCut& cut) const;
-  absl::Status RestoreCut(const LearnerCut& cut);
+  // Of all runs, by their place, where a cut that was read whole holds what may be gone on from;
+  // none of a cut that CheckResume refuses, whatever it holds.
+  using Windows = std::vector<std::unique_ptr<NStepBuilder>>;
+  absl::StatusOr<Windows> CheckUsable(const LearnerCut& cut) const;
+  absl::Status RestoreCut(const LearnerCut& cut, Windows windows);
   // Begins a checkpoint when one is due and would hold anything new, and tells the actors of one
   // that was written.
   absl::Status KeepCheckpoints();
@@ -166,7 +171,8 @@ class Learner {
   EventQueue events_{16};
   RateLimiter limiter_;
   std::unique_ptr<Updater> updater_;
-  std::optional<int> gpu_;  // of the updater
+  std::optional<int> gpu_;     // of the updater
+  bool sums_on_gpus_ = false;  // gradients: by NCCL, or tried
   LaunchLength launch_length_;
   // Null when curiosity_max is 0, or when the updater trains the model.
   std::unique_ptr<CuriosityTrainer> curiosity_trainer_;

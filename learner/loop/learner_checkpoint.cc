@@ -97,21 +97,22 @@ absl::StatusOr<std::unique_ptr<NStepBuilder>> Learner::WindowsOf(const LearnerCu
   return builder;
 }
 
-absl::Status Learner::CheckUsable(const LearnerCut& cut) const {
+absl::StatusOr<Learner::Windows> Learner::CheckUsable(const LearnerCut& cut) const {
   // Of another run: Resume says what differs, whatever the rows are like.
-  if (!CheckResume(cut.head, "", plan_).ok()) return absl::OkStatus();
+  if (!CheckResume(cut.head, "", plan_).ok()) return Windows();
   VIXEN_RETURN_IF_ERROR(CheckCut(cut, plan_.bars));
   VIXEN_RETURN_IF_ERROR(CheckCut(cut.replay, plan_.config.replay().capacity()));
   if (plan_.curious() != cut.curiosity.has_value()) {
     return absl::DataLossError("checkpoint is damaged: curiosity and curiosity_max disagree");
   }
+  Windows windows;
   for (int place = 0; place < cut.head.runs_size(); ++place) {
-    VIXEN_RETURN_IF_ERROR(WindowsOf(cut, place).status());
+    VIXEN_ASSIGN_OR_RETURN(windows.emplace_back(), WindowsOf(cut, place));
   }
-  return absl::OkStatus();
+  return windows;
 }
 
-absl::Status Learner::RestoreCut(const LearnerCut& cut) {
+absl::Status Learner::RestoreCut(const LearnerCut& cut, Windows windows) {
   const v1::Checkpoint& head = cut.head;
   VIXEN_RETURN_IF_ERROR(updater_->RestoreTrainer(cut.trainer));
   if (curiosity_ != nullptr) VIXEN_RETURN_IF_ERROR(curiosity_->Restore(*cut.curiosity));
@@ -126,7 +127,7 @@ absl::Status Learner::RestoreCut(const LearnerCut& cut) {
 
   for (int place = 0; place < head.runs_size(); ++place) {
     const v1::CheckpointRun& run = head.runs(place);
-    VIXEN_ASSIGN_OR_RETURN(std::unique_ptr<NStepBuilder> builder, WindowsOf(cut, place));
+    std::unique_ptr<NStepBuilder>& builder = windows[static_cast<size_t>(place)];
     if (builder == nullptr) continue;
     RunInput* home = nullptr;
     for (RunInput& input : inputs_) {

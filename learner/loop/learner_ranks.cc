@@ -120,7 +120,8 @@ absl::Status Learner::ChooseExchange() {
   if (!gpu_.has_value()) return absl::OkStatus();  // so it is with all of them
   if (plan_.config.parallel().gradient_exchange() == v1::ParallelSettings::GLOO) {
     spdlog::info("gradients go through the host (Gloo), one update a launch");
-    return absl::OkStatus();
+    sums_on_gpus_ = false;
+    return updater_->AverageThroughHost();
   }
   VIXEN_ASSIGN_OR_RETURN(const std::vector<std::string> said,
                          ranks_->Gather(ToText(OfferNccl(*gpu_))));
@@ -132,11 +133,13 @@ absl::Status Learner::ChooseExchange() {
   if (!nccl) {
     spdlog::info("gradients go through the host (Gloo), one update a launch{}",
                  obstacle.empty() ? "" : absl::StrCat(": ", obstacle));
-    return absl::OkStatus();
+    sums_on_gpus_ = false;
+    return updater_->AverageThroughHost();
   }
+  sums_on_gpus_ = true;
   const double silence = plan_.config.parallel().rank_timeout_seconds();
   NcclPlace place{.size = static_cast<int>(ranks_->size()),
-                  .join_timeout = ranks_->timeout(),
+                  .join_timeout = NcclJoinTimeout(ranks_->timeout()),
                   .timeout = std::chrono::milliseconds(static_cast<int64_t>(silence * 1e3))};
   absl::StatusOr<std::string> made = leads() ? NewNcclId() : "";
   const std::string id = IdToTell(made);
@@ -147,8 +150,10 @@ absl::Status Learner::ChooseExchange() {
   place.id.assign(told.begin(), told.end());
   VIXEN_RETURN_IF_ERROR(CheckToldId(place.id));
   place.place = static_cast<int>(ranks_->place());
-  VIXEN_RETURN_IF_ERROR(updater_->JoinRanks(place));
-  spdlog::info("gradients are added up on the {} GPUs by NCCL {}", place.size, offers[0].version);
+  VIXEN_ASSIGN_OR_RETURN(const uint64_t taken, updater_->JoinRanks(place));
+  spdlog::info(
+      "gradients are added up on the {} GPUs by NCCL {}, which took {} of the {} MiB kept for it",
+      place.size, offers[0].version, taken >> 20, kNcclBytes >> 20);
   return absl::OkStatus();
 }
 
@@ -222,20 +227,27 @@ absl::Status Learner::PartFrom(const std::vector<int>& gone, bool failed, bool& 
 absl::Status Learner::Recover(const absl::Status& error) {
   if (ranks_ == nullptr || !absl::IsUnavailable(error)) return error;
   joint_.updates = 0;
-  spdlog::warn("{}", error.ToString());
-  const absl::StatusOr<Ranks::Survivors> survivors = ranks_->FindSurvivors();
   const bool go_on = plan_.config.parallel().on_rank_lost() == v1::ParallelSettings::CONTINUE;
-  if (!survivors.ok() || !go_on) {
-    const std::string who =
-        survivors.ok() ? absl::StrCat("rank ", absl::StrJoin(survivors->lost, ", "), " is lost")
-                       : std::string(survivors.status().message());
-    return absl::UnavailableError(
-        absl::StrCat(who, "; rank ", ranks_->rank(), " stopped after ", updates_, " updates",
-                     survivors.ok() ? "; on_rank_lost CONTINUE would go on with the rest" : ""));
+  absl::Status status = error;
+  for (bool again = false; absl::IsUnavailable(status); again = true) {
+    spdlog::warn("{}", status.ToString());
+    const absl::StatusOr<Ranks::Survivors> survivors =
+        ranks_->FindSurvivors(WaitsAfterLoss(ranks_->timeout(), sums_on_gpus_, go_on));
+    if (!survivors.ok() || !go_on) {
+      const std::string who =
+          survivors.ok() ? absl::StrCat("rank ", absl::StrJoin(survivors->lost, ", "), " is lost")
+                         : std::string(survivors.status().message());
+      return absl::UnavailableError(
+          absl::StrCat(who, "; rank ", ranks_->rank(), " stopped after ", updates_, " updates",
+                       survivors.ok() ? "; on_rank_lost CONTINUE would go on with the rest" : ""));
+    }
+    // Joining failed for another reason than one more loss: it would fail again.
+    if (again && survivors->lost.empty()) return status;
+    spdlog::warn("rank {} is lost: going on with {} of them", absl::StrJoin(survivors->lost, ", "),
+                 survivors->members.size());
+    status = GoOnWith(*survivors);
   }
-  spdlog::warn("rank {} is lost: going on with {} of them", absl::StrJoin(survivors->lost, ", "),
-               survivors->members.size());
-  return GoOnWith(*survivors);
+  return status;
 }
 
 absl::Status Learner::GoOnWith(const Ranks::Survivors& survivors) {

@@ -73,6 +73,7 @@ DeviceUpdaterOptions DeviceOptionsOf(const Plan& plan, const Devices& devices, R
     }
     return options;
   }
+  options.joins_ranks = plan.config.parallel().gradient_exchange() != v1::ParallelSettings::GLOO;
   options.average = [ranks](std::span<float> values) {
     VIXEN_RETURN_IF_ERROR(ranks->Sum(values));
     const auto share = static_cast<float>(1.0 / static_cast<double>(ranks->size()));
@@ -143,11 +144,14 @@ absl::Status Learner::Resume(const Devices& devices) {
   const v1::Resume resume = plan_.config.resume();
   std::optional<CheckpointStore::Found> checkpoint;
   std::optional<PolicyFile> weights;
+  Windows windows;
   if (resume != v1::RESUME_NO) {
     const CheckpointStore store(CheckpointFolder(plan_.config), 1);
-    VIXEN_ASSIGN_OR_RETURN(
-        checkpoint, store.Newest(resume == v1::RESUME_PREVIOUS_OK,
-                                 [this](const LearnerCut& cut) { return CheckUsable(cut); }));
+    const auto check = [&](const LearnerCut& cut) -> absl::Status {
+      VIXEN_ASSIGN_OR_RETURN(windows, CheckUsable(cut));
+      return absl::OkStatus();
+    };
+    VIXEN_ASSIGN_OR_RETURN(checkpoint, store.Newest(resume == v1::RESUME_PREVIOUS_OK, check));
     if (!checkpoint.has_value() && !weights_path_.empty()) {
       VIXEN_ASSIGN_OR_RETURN(weights, ReadPolicyFile(weights_path_, plan_.config.policy(),
                                                      plan_.architecture, plan_.scaler_fingerprint));
@@ -165,7 +169,7 @@ absl::Status Learner::Resume(const Devices& devices) {
     VIXEN_ASSIGN_OR_RETURN(const std::vector<std::string> changed,
                            CheckResume(checkpoint->cut.head, checkpoint->path, plan_));
     for (const std::string& change : changed) spdlog::info("changed since then: {}", change);
-    VIXEN_RETURN_IF_ERROR(RestoreCut(checkpoint->cut));
+    VIXEN_RETURN_IF_ERROR(RestoreCut(checkpoint->cut, std::move(windows)));
     spdlog::info("resumed from {}: {} updates, {} transitions, {} rows in the replay",
                  checkpoint->path, updates_, transitions_, updater_->size());
   }

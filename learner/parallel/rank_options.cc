@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/status_macros.h"
+#include "learner/device/rank_exchange.h"
 #include "learner/options.h"
 #include "proto/config/address.h"
 #include "proto/config/leaf.h"
@@ -84,9 +85,17 @@ absl::StatusOr<std::optional<RankOptions>> RankOptionsOf(const v1::LearnerConfig
     return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1e3));
   };
   options.timeout = milliseconds(config.parallel().rank_timeout_seconds());
-  options.settle = std::min(options.settle, options.timeout);
   options.join_timeout = milliseconds(config.parallel().rank_join_seconds());
   return options;
+}
+
+LossWaits WaitsAfterLoss(std::chrono::milliseconds timeout, bool on_gpus, bool go_on) {
+  constexpr std::chrono::milliseconds kTurn{1'000}, kLongestName{10'000};
+  LossWaits waits{.notice = timeout + kTurn, .gather = std::min(timeout, kLongestName)};
+  // What waits on the GPU is ended first, then the library's part of it.
+  if (on_gpus) waits.notice = NcclJoinTimeout(timeout) + 2 * kLongestEnd + kTurn;
+  if (go_on) waits.gather = waits.notice;
+  return waits;
 }
 
 void SetApart(const RankOptions& rank, v1::LearnerConfig& config) {

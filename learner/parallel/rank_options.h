@@ -24,9 +24,20 @@ struct RankOptions {
   std::string attempt;       // tells restarts under one launcher apart
   std::chrono::milliseconds timeout{30'000};        // a rank that is silent for so long is lost
   std::chrono::milliseconds join_timeout{300'000};  // until all have come
-  // After the first rank noticed a loss, the others notice it within this: their connections break.
-  std::chrono::milliseconds settle{10'000};
 };
+
+// What a loss has the ranks wait for, once one of them has noticed it.
+struct LossWaits {
+  std::chrono::milliseconds notice;  // until the last of them has noticed it too
+  std::chrono::milliseconds gather;  // rank 0, for those that have not
+};
+
+// With `timeout` as the longest silence that is no loss. A rank may be busy for so long before it
+// turns to the others; one that waits for a sum on the GPUs (`on_gpus`) notices at the end of that
+// time alone, and then ends what waits there, or joins. Where the ranks are to go on with the rest,
+// none of those may be left behind: gather = notice. Where all stop, it is about a name in a
+// message: 10 s at most.
+LossWaits WaitsAfterLoss(std::chrono::milliseconds timeout, bool on_gpus, bool go_on);
 
 using Environment = std::function<const char*(const char*)>;
 

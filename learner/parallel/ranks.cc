@@ -220,13 +220,13 @@ absl::Status Ranks::CopyFromLeader(std::span<std::byte> bytes) {
   return state_->Do([&] { return state_->group->broadcast(tensors); });
 }
 
-absl::StatusOr<Ranks::Survivors> Ranks::FindSurvivors() {
+absl::StatusOr<Ranks::Survivors> Ranks::FindSurvivors(const LossWaits& waits) {
   State& s = *state_;
   s.group.reset();  // breaks the others' connections, so that they notice too
   const std::string here = absl::StrCat("here/", s.generation);
   const std::string read = absl::StrCat("read/", s.generation);
   const std::string list = absl::StrCat("members/", s.generation);
-  const Clock::time_point deadline = Clock::now() + s.options.settle;
+  const Clock::time_point deadline = Clock::now() + waits.gather;
   Survivors survivors;
   try {
     s.store->set(NameOf(here.c_str(), rank()), "1");
@@ -240,7 +240,8 @@ absl::StatusOr<Ranks::Survivors> Ranks::FindSurvivors() {
       s.Missing(read.c_str(), others, Clock::now() + std::chrono::seconds(2));
       return survivors;
     }
-    s.store->wait({list}, s.options.timeout + s.options.settle);
+    // Rank 0 may be the last to notice.
+    s.store->wait({list}, waits.notice + waits.gather + std::chrono::seconds(2));
     for (const absl::string_view text : absl::StrSplit(s.store->get_to_str(list), ',')) {
       int member = 0;
       if (absl::SimpleAtoi(text, &member)) survivors.members.push_back(member);

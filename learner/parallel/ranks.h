@@ -51,12 +51,12 @@ class Ranks {
   absl::Status CopyFromLeader(std::span<std::byte> bytes);
 
   // After an error: finds the ranks that still answer. UNAVAILABLE when rank 0 is not among them,
-  // or when they went on without this one. Takes at most timeout + settle. Afterwards members()
-  // holds who is left; `lost` those who are not.
+  // or when they went on without this one. Takes at most waits.notice + waits.gather and two
+  // seconds. Nothing changes until GoOnWith.
   struct Survivors {
     std::vector<int> members, lost;
   };
-  absl::StatusOr<Survivors> FindSurvivors();
+  absl::StatusOr<Survivors> FindSurvivors(const LossWaits& waits);
   // Makes the survivors the members.
   absl::Status GoOnWith(const Survivors& survivors);
 

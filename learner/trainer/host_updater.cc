@@ -39,9 +39,10 @@ class HostUpdater : public Updater {
 
   uint64_t updates_at_once() const override { return 1; }
   absl::StatusOr<UpdatesMade> Update(uint64_t most, double least_share) override;
-  absl::Status JoinRanks(const NcclPlace& /*place*/) override {
+  absl::StatusOr<uint64_t> JoinRanks(const NcclPlace& /*place*/) override {
     return absl::FailedPreconditionError("NCCL needs replay and updates on a GPU");
   }
+  absl::Status AverageThroughHost() override { return absl::OkStatus(); }
   void SpoilReward(uint64_t update) override { spoiled_ = update; }
   absl::StatusOr<const Minibatch*> minibatch() override { return &trainer_->minibatch(); }
   absl::Status GatherLast(CuriosityMinibatch& out) override {

@@ -63,10 +63,20 @@ class Updater {
   // gradient is not finite: the weights are as before that update, its minibatch is minibatch().
   virtual absl::StatusOr<UpdatesMade> Update(uint64_t most, double least_share) = 0;
   // From here on gradients are added up on the GPUs of several ranks; a collective call, and so is
-  // each Update: all make the same number of updates with the same `least_share`.
-  // FAILED_PRECONDITION where this is no GPU's. After UNAVAILABLE from Update, a rank that is lost,
-  // the weights are those after the last whole update, and this must come again before the next.
-  virtual absl::Status JoinRanks(const NcclPlace& place) = 0;
+  // each Update: all make the same number of updates with the same `least_share`. Returns how many
+  // bytes of the GPU the library took. FAILED_PRECONDITION where this is no GPU's, UNAVAILABLE
+  // where the others did not come.
+  virtual absl::StatusOr<uint64_t> JoinRanks(const NcclPlace& place) = 0;
+  // From here on they go through the host, as before the first JoinRanks.
+  virtual absl::Status AverageThroughHost() = 0;
+  // After UNAVAILABLE from Update, a rank that is lost, or from JoinRanks: the weights are those
+  // after the last whole update, and Update is FAILED_PRECONDITION until one of the two has begun
+  // anew.
+
+  // Other than OK (DEADLINE_EXCEEDED) once something on the device could not be ended: all calls
+  // that would wait for it return the same at once; destroying this would wait for ever, and the
+  // process should leave without (base::LeaveNow).
+  virtual absl::Status Held() const { return absl::OkStatus(); }
   // Planted fault: the first reward of update number `update`, counted from 1, is not a number.
   virtual void SpoilReward(uint64_t update) = 0;
   // Of the last update, on the host.

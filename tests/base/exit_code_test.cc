@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "absl/status/statusor.h"
 #include "base/status_macros.h"
 
@@ -42,6 +44,14 @@ TEST(ReportStatus, PrintsNothingWhenDone) {
   ::testing::internal::CaptureStderr();
   EXPECT_EQ(ReportStatus("vixen", absl::OkStatus()), 0);
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+}
+
+TEST(LeaveNow, EndsTheProcessWithoutWhatAnOrderlyEndWaitsFor) {
+  const auto leave = [] {
+    std::atexit([] { std::abort(); });
+    LeaveNow("vixen", absl::DeadlineExceededError("the GPU is held"));
+  };
+  EXPECT_EXIT(leave(), ::testing::ExitedWithCode(1), "vixen: the GPU is held");
 }
 
 }  // namespace

@@ -2,8 +2,11 @@
 // Cuts of a learner on the GPU, and what a number that is none leaves behind.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <span>
 #include <vector>
 
 #include "tests/gpu/device_updater_fixture.h"
@@ -147,6 +150,70 @@ TEST_F(DeviceUpdaterTest, NotANumberInsideAGraphLeavesTheCuriosityModelOfTheUpda
   EXPECT_EQ(spoiled->Update(16, 0).status().code(), absl::StatusCode::kDataLoss);
   for (const uint64_t updates : {4, 2}) ASSERT_TRUE(whole->Update(updates, 0).ok());
   EXPECT_EQ(spoiled->curiosity()->Export()->values, whole->curiosity()->Export()->values);
+}
+
+// Its rows' priorities are set while it is found out that it failed: all of them or none, and what
+// lies above them with them.
+TEST_F(DeviceUpdaterTest, NotANumberInsideAGraphLeavesPrioritiesWhole) {
+  for (const uint32_t batch : {100u, 2048u}) {
+    Case c = SmallCase();
+    c.trainer.batch_size = batch;
+    const std::vector<float> features = Features(c.trainer);
+    const std::vector<ReplayRow> rows = Rows(c.trainer, 18'000, 1);
+    std::vector<double> first;
+    for (int run = 0; run < 20; ++run) {
+      auto device = Device(c, features);
+      ASSERT_TRUE(device->Insert(rows).ok());
+      device->SpoilReward(7);
+      ASSERT_EQ(device->Update(16, 0).status().code(), absl::StatusCode::kDataLoss);
+      ReplayCut cut;
+      ASSERT_TRUE(device->SaveReplay(cut).ok());
+      const std::vector<double> leaves(cut.leaves.begin(), cut.leaves.begin() + 18'000);
+      const double total = std::accumulate(leaves.begin(), leaves.end(), 0.0);
+      const double least = *std::min_element(leaves.begin(), leaves.end());
+      const auto share = device->LeastShare();  // from the tree's nodes
+      ASSERT_TRUE(share.ok()) << share.status();
+      EXPECT_NEAR(*share * total / least, 1.0, 1e-12) << run;
+      if (run == 0) first = leaves;
+      EXPECT_EQ(leaves, first) << run;
+    }
+  }
+}
+
+TEST_F(DeviceUpdaterTest, AnUpdateThatLosesARankLeavesNothingAndMustBeginItsExchangeAnew) {
+  Case c = SmallCase();
+  bool lost = false;
+  c.device.average = [&lost](std::span<float> /*values*/) {
+    return lost ? absl::UnavailableError("rank 1 is gone") : absl::OkStatus();
+  };
+  const std::vector<float> features = Features(c.trainer);
+  auto broken = Device(c, features), whole = Device(c, features);
+  for (Updater* updater : {broken.get(), whole.get()}) {
+    ASSERT_TRUE(updater->Insert(Rows(c.trainer, 1000, 1)).ok());
+    ASSERT_TRUE(updater->Update(1, 0).ok());
+  }
+  lost = true;
+  EXPECT_EQ(broken->Update(1, 0).status().code(), absl::StatusCode::kUnavailable);
+  lost = false;
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(broken->Update(1, 0).status().code(), absl::StatusCode::kFailedPrecondition);
+  }
+  EXPECT_EQ(broken->updates(), 1u);
+  EXPECT_EQ(Everything(*broken), Everything(*whole));
+  ASSERT_TRUE(broken->AverageThroughHost().ok());
+  for (Updater* updater : {broken.get(), whole.get()}) {
+    for (int i = 0; i < 3; ++i) ASSERT_TRUE(updater->Update(1, 0).ok());
+  }
+  EXPECT_EQ(Everything(*broken), Everything(*whole));
+}
+
+TEST_F(DeviceUpdaterTest, AloneThereIsNothingToAverageWith) {
+  const Case c = SmallCase();
+  const std::vector<float> features = Features(c.trainer);
+  auto device = Device(c, features);
+  EXPECT_EQ(device->AverageThroughHost().code(), absl::StatusCode::kFailedPrecondition);
+  ASSERT_TRUE(device->Insert(Rows(c.trainer, 1000, 1)).ok());
+  EXPECT_TRUE(device->Update(4, 0).ok());
 }
 
 TEST_F(DeviceUpdaterTest, NotANumberInsideAGraphStopsTheRest) {

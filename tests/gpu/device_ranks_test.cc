@@ -21,6 +21,7 @@
 #include "learner/trainer/device.h"
 #include "learner/trainer/initial_weights.h"
 #include "learner/trainer/trainer.h"
+#include "tests/gpu/hold.h"
 #include "tests/gpu/updater_cases.h"
 #include "tests/learner/parallel/processes.h"
 
@@ -318,15 +319,76 @@ TEST_F(NcclRanks, GoOnWithoutOneThatDiedFromTheLastWholeUpdate) {
   EXPECT_THAT(results[0], HasSubstr("; kept; then OK, made 64"));
 }
 
-TEST_F(NcclRanks, OneThatDoesNotComeIsFoundOutByTheDeadline) {
+TEST_F(NcclRanks, AnExchangeThatBrokeBeginsAnewThroughTheHostAndOnTheGpus) {
   const Case c = SmallCase();
   const std::vector<std::string> results = InProcesses(1, [&](int, uint16_t port) {
-    Rank rank(0, 1, port, Exchange::kGloo, c);
-    const absl::Status status =
+    Rank rank(0, 1, port, Exchange::kNccl, c);
+    Rank::Need(rank.updater->Update(16, 0).status());
+    const std::vector<float> before = rank.Networks();
+    const absl::StatusOr<uint64_t> alone =
         rank.updater->JoinRanks({.id = Rank::Need(NewNcclId()),
                                  .place = 0,
                                  .size = 2,
                                  .join_timeout = std::chrono::milliseconds(1'000)});
+    std::string result = absl::StrCat(absl::StatusCodeToString(alone.status().code()), " ");
+    for (int i = 0; i < 2; ++i) {
+      const absl::Status refused = rank.updater->Update(16, 0).status();
+      absl::StrAppend(&result, absl::StatusCodeToString(refused.code()), " ");
+    }
+    absl::StrAppend(&result, rank.Networks() == before ? "kept" : "changed", " ");
+    Rank::Need(rank.updater->AverageThroughHost());
+    Rank::Need(rank.updater->Update(16, 0).status());
+    absl::StrAppend(&result, rank.updater->updates(), " ");
+    const uint64_t taken =
+        Rank::Need(rank.updater->JoinRanks({.id = Rank::Need(NewNcclId()), .place = 0, .size = 1}));
+    std::fprintf(stderr, "    NCCL took %.0f MiB\n", static_cast<double>(taken) / (1 << 20));
+    Rank::Need(rank.updater->Update(16, 0).status());
+    absl::StrAppend(&result, rank.updater->updates());
+    return result;
+  });
+  EXPECT_EQ(results[0], "UNAVAILABLE FAILED_PRECONDITION FAILED_PRECONDITION kept 17 33");
+}
+
+// Something else keeps the whole GPU for ever: what waits in a launch cannot be ended.
+TEST_F(NcclRanks, WhatCannotBeEndedIsSaidByEveryCallAtOnce) {
+  const Case c = SmallCase();
+  const std::vector<std::string> results = InProcesses(1, [&](int, uint16_t port) {
+    // Never destroyed: that would wait for the GPU.
+    Rank& rank = *new Rank(0, 1, port, Exchange::kNccl, c, std::chrono::milliseconds(500));
+    Updater& updater = *rank.updater;
+    Rank::Need(updater.Update(16, 0).status());
+    Rank::Need(updater.Held());
+    if (!HoldTheDevice(rank.c.device.gpu)) return std::string("the GPU is not held");
+    const absl::Status held = updater.Update(16, 0).status();
+    ReplayCut cut;
+    CuriosityMinibatch curiosity(c.trainer.batch_size, c.trainer.architecture);
+    std::string result = std::string(held.message());
+    for (const absl::Status& status :
+         {held, updater.Held(), updater.Update(1, 0).status(),
+          updater.Export(WeightsKind::kOnline).status(), updater.SaveTrainer().status(),
+          updater.RestoreTrainer({}), updater.SaveReplay(cut), updater.RestoreReplay(cut),
+          updater.Insert(Rows(c.trainer, 10, 1)), updater.LeastShare().status(),
+          updater.minibatch().status(), updater.GatherLast(curiosity), updater.AverageThroughHost(),
+          updater.JoinRanks({}).status()}) {
+      absl::StrAppend(&result, absl::IsDeadlineExceeded(status) ? " d" : status.ToString());
+    }
+    return result;
+  });
+  EXPECT_EQ(results[0],
+            "the GPUs' sum stands still for 500 ms: another rank is lost; what waits for it on GPU "
+            "0 could not be ended within 10 s d d d d d d d d d d d d d d");
+}
+
+TEST_F(NcclRanks, OneThatDoesNotComeIsFoundOutByTheDeadline) {
+  const Case c = SmallCase();
+  const std::vector<std::string> results = InProcesses(1, [&](int, uint16_t port) {
+    Rank rank(0, 1, port, Exchange::kGloo, c);
+    const absl::Status status = rank.updater
+                                    ->JoinRanks({.id = Rank::Need(NewNcclId()),
+                                                 .place = 0,
+                                                 .size = 2,
+                                                 .join_timeout = std::chrono::milliseconds(1'000)})
+                                    .status();
     return status.ToString();
   });
   EXPECT_THAT(results[0], HasSubstr("UNAVAILABLE: place 0 of 2 waited 1000 ms"));

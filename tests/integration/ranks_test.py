@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Several learners on one policy through the real processes, started as a launcher starts them: by RANK,
 WORLD_SIZE, MASTER_ADDR and MASTER_PORT."""
+import contextlib
 import json
 import re
 import shutil
+import time
 import unittest
 
 from processes import WithProcesses, free_port, read_log, vixen
@@ -37,10 +39,13 @@ class Ranks(WithProcesses):
         before = self.log()[-1]["updates"] if self.log() else 0
         process.wait_for(lambda: self.log() and self.log()[-1]["updates"] >= before + more, f"{more} updates more")
 
-    def weights(self, folder):
-        """The tensors' bytes: what follows the header."""
-        content = (folder / "weights.safetensors").read_bytes()
+    def tensors(self, path):
+        """Their bytes: what follows the header."""
+        content = path.read_bytes()
         return content[8 + int.from_bytes(content[:8], "little"):]
+
+    def weights(self, folder):
+        return self.tensors(folder / "weights.safetensors")
 
     def version(self):
         info = json.loads(vixen("inspect", "--actor", f"127.0.0.1:{self.port}", "--json").stdout)
@@ -91,6 +96,43 @@ class Ranks(WithProcesses):
         ranks[0].wait_for(lambda: "rank 2 was asked to stop: going on without" in ranks[0].log.read_text(), "its leave")
         self.wait_for_updates(ranks[0], 100)
         self.assertEqual(ranks[0].terminate(), 0, ranks[0].log.read_text())
+
+    def cuts(self, rank, after):
+        """Weights and optimiser of the checkpoints with more than `after` updates, by their updates; those that are
+        removed meanwhile are left out."""
+        folder = self.path / "out" / ("" if rank == 0 else f"rank-{rank}") / "checkpoints"
+        cuts = {}
+        for path in folder.glob("checkpoint-??????"):
+            with contextlib.suppress(FileNotFoundError):
+                updates = int(re.search(r"^updates: (\d+)", (path / "state.textproto").read_text(), re.M)[1])
+                if updates > after:
+                    cuts[updates] = [self.tensors(path / f"{part}.safetensors") for part in ("weights", "optimizer")]
+        return cuts
+
+    def test_survivors_of_ranks_killed_one_after_the_other_stay_equal(self):
+        ranks = self.start_ranks(4, "--on_rank_lost", "continue", "--checkpoint_updates", 25, "--checkpoint_keep", 1000)
+        for killed, survivors in ((1, (0, 2, 3)), (3, (0, 2))):
+            self.wait_for_updates(ranks[0], 60)
+            # The others stand in the middle of what they do together, and one of them looks up late.
+            with ranks[killed].stopped(), ranks[2].stopped():
+                time.sleep(0.5)
+                ranks[killed].kill()
+                time.sleep(0.5)
+            for rank in survivors:
+                word = f"rank {killed} is lost: going on with {len(survivors)} of them"
+                ranks[rank].wait_for(lambda: word in ranks[rank].log.read_text(), word)
+            lost_at = self.log()[-1]["updates"]
+            self.wait_for_updates(ranks[0], 150)
+
+            def common():
+                cuts = [self.cuts(rank, lost_at) for rank in survivors]
+                updates = sorted(set.intersection(*map(set, cuts)))
+                return len(updates) >= 3 and [[cut[n] for cut in cuts] for n in updates]
+            for cuts in ranks[0].wait_for(common, "checkpoints of all of the same updates"):
+                for cut in cuts[1:]:
+                    self.assertEqual(cut, cuts[0])
+        self.assertEqual(ranks[0].terminate(), 0, ranks[0].log.read_text())
+        self.assertEqual(ranks[2].wait(), 0, ranks[2].log.read_text())
 
     def test_ranks_stop_together_and_resume_from_their_checkpoints(self):
         ranks = self.start_ranks(2, "--checkpoint_updates", 100)

@@ -43,7 +43,6 @@ inline RankOptions OptionsOf(int rank, int world, uint16_t port) {
   options.serves_store = rank == 0;
   options.timeout = std::chrono::milliseconds(60'000);
   options.join_timeout = std::chrono::milliseconds(60'000);
-  options.settle = std::chrono::milliseconds(2'000);
   return options;
 }
 

@@ -4,9 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
 #include <map>
 #include <string>
 
+#include "learner/device/rank_exchange.h"
 #include "proto/config/effective.h"
 
 namespace vixen::learner {
@@ -127,6 +130,28 @@ TEST(RankOptions, ADisagreementNamesRankSettingAndBothValues) {
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(status.message(),
             "the ranks disagree: rank 2 has learning_rate 0.25, rank 0 has 0.0005");
+}
+
+// Every rank that lives must be able to arrive before rank 0 goes on with the rest.
+TEST(WaitsAfterLoss, ToGoOnRankZeroWaitsForTheLastThatCanNotice) {
+  using std::chrono::milliseconds;
+  for (const milliseconds timeout :
+       {milliseconds(500), milliseconds(30'000), milliseconds(600'000)}) {
+    EXPECT_GT(WaitsAfterLoss(timeout, /*on_gpus=*/false, /*go_on=*/true).gather, timeout);
+    // On the GPUs: a sum stands still, or the others do not come; then what waits there is ended.
+    EXPECT_GT(WaitsAfterLoss(timeout, /*on_gpus=*/true, /*go_on=*/true).gather,
+              std::max(timeout, NcclJoinTimeout(timeout)) + 2 * kLongestEnd);
+  }
+}
+
+TEST(WaitsAfterLoss, ToStopRankZeroWaitsTenSecondsAtMostAndTheOthersForIt) {
+  using std::chrono::milliseconds;
+  for (const bool on_gpus : {false, true}) {
+    const LossWaits waits = WaitsAfterLoss(milliseconds(30'000), on_gpus, /*go_on=*/false);
+    EXPECT_EQ(waits.gather, milliseconds(10'000));
+    EXPECT_EQ(waits.notice, WaitsAfterLoss(milliseconds(30'000), on_gpus, true).notice);
+    EXPECT_EQ(WaitsAfterLoss(milliseconds(2'000), on_gpus, false).gather, milliseconds(2'000));
+  }
 }
 
 }  // namespace

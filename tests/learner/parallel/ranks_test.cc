@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <limits>
@@ -201,15 +202,18 @@ TEST(Ranks, AllStopAtOneRanksLossThatIsNotFinite) {
   for (const std::string& result : results) EXPECT_THAT(result, HasSubstr("kept, goes on"));
 }
 
+constexpr LossWaits kShortWaits{.notice = std::chrono::milliseconds(2'000),
+                                .gather = std::chrono::milliseconds(2'000)};
+
 // Sums rank + 1 until it fails, then goes on with who is left.
-std::string SumThenGoOn(Ranks& ranks) {
+std::string SumThenGoOn(Ranks& ranks, const LossWaits& waits = kShortWaits) {
   std::vector<float> value(1000);
   absl::Status status;
   while (status.ok()) {
     std::fill(value.begin(), value.end(), static_cast<float>(ranks.rank() + 1));
     status = ranks.Sum(value);
   }
-  const absl::StatusOr<Ranks::Survivors> survivors = ranks.FindSurvivors();
+  const absl::StatusOr<Ranks::Survivors> survivors = ranks.FindSurvivors(waits);
   if (!survivors.ok()) return survivors.status().ToString();
   if (const absl::Status on = ranks.GoOnWith(*survivors); !on.ok()) return on.ToString();
   std::fill(value.begin(), value.end(), static_cast<float>(ranks.rank() + 1));
@@ -246,6 +250,55 @@ TEST(Ranks, GoOnWithoutOneThatIsSilentAndTellItSo) {
   EXPECT_EQ(results[0], "UNAVAILABLE; lost 2; sum 3 of 2");
   EXPECT_EQ(results[1], "UNAVAILABLE; lost 2; sum 3 of 2");
   EXPECT_THAT(results[2], testing::StartsWith("UNAVAILABLE: "));
+}
+
+// Others wait in a sum when one of them is killed there; one more is busy with something else, for
+// just as long as is no loss yet.
+TEST(Ranks, GoOnWithOneThatNoticesTheLossLate) {
+  const std::vector<std::string> results = InProcesses(4, [](int rank, uint16_t port) {
+    RankOptions options = OptionsOf(rank, 4, port);
+    options.timeout = std::chrono::milliseconds(3'000);
+    const std::unique_ptr<Ranks> ranks = MustJoin(options);
+    std::vector<float> value(1000);
+    for (int i = 0; i < 3; ++i) (void)ranks->Sum(value);
+    if (rank == 1) {
+      std::thread([] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(300));
+        raise(SIGKILL);
+      }).detach();
+      (void)ranks->Sum(value);
+    }
+    if (rank == 3) std::this_thread::sleep_for(std::chrono::milliseconds(2'700));
+    return SumThenGoOn(*ranks, WaitsAfterLoss(options.timeout, /*on_gpus=*/false,
+                                              /*go_on=*/true));
+  });
+  EXPECT_EQ(results[1], "");
+  for (const int rank : {0, 2, 3}) EXPECT_EQ(results[rank], "UNAVAILABLE; lost 1; sum 8 of 3");
+}
+
+TEST(Ranks, GoOnWithoutOneThatDiesWhileTheyJoinAnew) {
+  const std::vector<std::string> results = InProcesses(4, [](int rank, uint16_t port) {
+    RankOptions options = OptionsOf(rank, 4, port);
+    options.timeout = std::chrono::milliseconds(3'000);
+    const std::unique_ptr<Ranks> ranks = MustJoin(options);
+    std::vector<float> value(1000);
+    for (int i = 0; i < 3; ++i) (void)ranks->Sum(value);
+    if (rank == 1) raise(SIGKILL);
+    std::string lost;
+    absl::Status status = ranks->Sum(value);
+    while (absl::IsUnavailable(status)) {
+      const absl::StatusOr<Ranks::Survivors> survivors = ranks->FindSurvivors(kShortWaits);
+      if (!survivors.ok()) return survivors.status().ToString();
+      absl::StrAppend(&lost, absl::StrJoin(survivors->lost, ","), ";");
+      if (rank == 2) raise(SIGKILL);
+      status = ranks->GoOnWith(*survivors);
+      std::fill(value.begin(), value.end(), static_cast<float>(rank + 1));
+      if (status.ok()) status = ranks->Sum(value);
+    }
+    return absl::StrCat(status.ToString(), ", lost ", lost, " sum ", value[0], " of ",
+                        ranks->size());
+  });
+  for (const int rank : {0, 3}) EXPECT_EQ(results[rank], "OK, lost 1;2; sum 5 of 2");
 }
 
 TEST(Ranks, StopWithoutRankZero) {
