@@ -2,6 +2,7 @@
 #include "base/folder.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,6 +22,20 @@ absl::Status SyncFolder(const std::string& folder) {
   ::close(descriptor);
   if (error_number == 0 || error_number == EINVAL) return absl::OkStatus();
   return ErrnoToStatus(error_number, "cannot sync folder", folder);
+}
+
+absl::StatusOr<FolderLock> FolderLock::Take(const std::string& folder) {
+  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return ErrnoToStatus(errno, "cannot open folder", folder);
+  FolderLock lock(descriptor);
+  if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    return absl::FailedPreconditionError(StrCat(folder, " is in use by another process"));
+  }
+  return lock;
+}
+
+FolderLock::~FolderLock() {
+  if (descriptor_ >= 0) ::close(descriptor_);
 }
 
 absl::StatusOr<std::vector<std::string>> TensorFilesIn(const std::string& folder) {

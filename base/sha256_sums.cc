@@ -55,6 +55,10 @@ absl::Status VerifySha256Sums(const std::string& folder, std::span<const char* c
     return absl::DataLossError(StrCat(path, " has SHA-256 ", digest, ", ", kSums, " says ",
                                       listed[file].empty() ? "nothing" : listed[file]));
   }
+  if (sums->empty() || sums->back() != '\n' || listed.size() != files.size()) {
+    return absl::DataLossError(StrCat(folder, "/", kSums, " is cut off or lists ", listed.size(),
+                                      " files, expected ", files.size()));
+  }
   return absl::OkStatus();
 }
 

@@ -13,7 +13,7 @@ namespace vixen::base {
 absl::Status WriteSha256Sums(const std::string& folder, std::span<const char* const> files);
 
 // DATA_LOSS naming the first of `files` that is missing, not listed, or other than listed, with
-// both digests.
+// both digests, or SHA256SUMS where it is cut off or lists others.
 absl::Status VerifySha256Sums(const std::string& folder, std::span<const char* const> files);
 
 }  // namespace vixen::base

@@ -48,7 +48,8 @@ class Mapping {
 };
 
 absl::StatusOr<Mapping> MapFile(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // Without O_NONBLOCK a pipe would be waited for, for ever.
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return ErrnoToStatus(errno, "cannot open", path);
   struct stat info;
   absl::Status fault;

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -295,6 +296,16 @@ TEST(TensorFile, ReadsTheGoldenFiles) {
         TensorFile::Open(std::string(source) + "/tests/golden/" + name + ".safetensors");
     ASSERT_TRUE(file.ok()) << file.status();
     EXPECT_FALSE(file->tensors().empty());
+  }
+}
+
+TEST(TensorFile, RefusesWhatIsNoRegularFileAtOnce) {
+  const vixen::testing::ScratchFolder scratch;
+  ASSERT_EQ(mkfifo(scratch.File("pipe").c_str(), 0600), 0);  // an open for reading would wait
+  for (const std::string& path : {scratch.File("pipe"), scratch.path().string()}) {
+    const absl::Status status = TensorFile::Open(path).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(status.message(), ::testing::HasSubstr(path + ": not a regular file"));
   }
 }
 

@@ -13,7 +13,8 @@ namespace vixen::server {
 inline absl::StatusOr<std::shared_ptr<const market::Dataset>> TinyDataset(uint32_t bars = 60) {
   constexpr uint32_t kFeatures = 4;
   market::Dataset::Parts parts;
-  for (uint32_t k = 0; k < kFeatures; ++k) parts.feature_names.push_back("f" + std::to_string(k));
+  for (uint32_t k = 0; k < kFeatures; ++k)
+    parts.feature_names.emplace_back("f") += std::to_string(k);
   const auto close = [](uint32_t bar) { return 100.0f + static_cast<float>((bar * 7) % 13); };
   for (uint32_t bar = 0; bar < bars; ++bar) {
     for (uint32_t k = 0; k < kFeatures; ++k) {
