@@ -45,6 +45,23 @@ absl::Status CheckRows(std::string_view where, const RowColumns& rows, uint64_t 
   return absl::OkStatus();
 }
 
+// No Adam has others: a root of them would be NaN, or a step of the wrong length.
+absl::Status CheckOptimizer(std::string_view of, const OptimizerCut& cut) {
+  const auto refused = [&](const auto&... what) {
+    return absl::DataLossError(
+        base::StrCat("checkpoint is damaged: optimizer of ", of, ": ", what...));
+  };
+  if (!(cut.steps >= 0) || cut.steps != std::floor(cut.steps) || !std::isfinite(cut.steps)) {
+    return refused("steps are ", cut.steps);
+  }
+  for (size_t i = 0; i < cut.second.values.size(); ++i) {
+    if (cut.second.values[i] < 0) {
+      return refused("second moment ", i, " is ", cut.second.values[i]);
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckRun(size_t place, const v1::CheckpointRun& run) {
   if (run.slots() > kMostSlots) {
     return Damaged("run", place, base::StrCat("slots are ", run.slots(), ", at most ", kMostSlots));
@@ -66,6 +83,10 @@ absl::Status CheckRun(size_t place, const v1::CheckpointRun& run) {
 }  // namespace
 
 absl::Status CheckCut(const LearnerCut& cut, uint64_t bars) {
+  VIXEN_RETURN_IF_ERROR(CheckOptimizer("the network", cut.trainer.optimizer));
+  if (cut.curiosity.has_value()) {
+    VIXEN_RETURN_IF_ERROR(CheckOptimizer("curiosity", cut.curiosity->optimizer));
+  }
   VIXEN_RETURN_IF_ERROR(CheckRows("row", cut.replay.rows, bars));
   VIXEN_RETURN_IF_ERROR(CheckRows("window", cut.window_rows, bars));
   std::set<uint64_t> run_ids;

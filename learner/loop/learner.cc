@@ -85,12 +85,16 @@ absl::Status Learner::Loop(StopFlag& stop) {
   }
 }
 
+bool Learner::AllInserted() const {
+  const uint64_t most = plan_.config.stop().max_transitions();
+  return most > 0 && Transitions() >= most;
+}
+
 bool Learner::Done() const {
   if (stored_.has_value() && stored_->AtEnd() && OpenWindows() == 0 && !MayUpdate()) return true;
   const v1::StopSettings& stop = plan_.config.stop();
   if (stop.max_updates() > 0 && updates_ >= stop.max_updates()) return true;
-  if (stop.max_transitions() > 0 && Transitions() >= stop.max_transitions() && !MayUpdate())
-    return true;
+  if (AllInserted() && !MayUpdate()) return true;
   return stop.max_seconds() > 0 &&
          Clock::now() - started_ >= std::chrono::duration<double>(stop.max_seconds());
 }

@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/folder.h"
 #include "learner/checkpoint/checkpoint_writer.h"
 #include "learner/client/backoff.h"
 #include "learner/client/event.h"
@@ -92,6 +93,9 @@ class Learner {
   absl::Status TakeEvent(bool may_sample);
   // The next recorded batch when the limiter has room for it.
   absl::Status TakeStored(const StopFlag& stop);
+  // What a checkpoint holds of the recorded batches: before the first turn, so that the next batch,
+  // or the end, comes when it came before.
+  absl::Status PassOverHeld(const StopFlag& stop);
   absl::Status Handle(Event& event);
   absl::Status HandleOpened(StreamOpened& opened);
   absl::Status HandleBatch(BatchArrived& arrived);
@@ -112,6 +116,8 @@ class Learner {
   bool MayUpdate() const { return ranks_ == nullptr ? MaySample() : joint_.updates > 0; }
   // Rows inserted by all ranks.
   uint64_t Transitions() const { return ranks_ == nullptr ? transitions_ : joint_.transitions; }
+  // max_transitions are.
+  bool AllInserted() const;
   bool Done() const;
   // The most updates until something is to happen between two of them.
   uint64_t UpdatesUntilNext() const;
@@ -180,10 +186,12 @@ class Learner {
   std::unique_ptr<Actors> actors_;
   std::vector<RunInput> inputs_;  // by actor, or one for recorded batches
   std::optional<StoredBatches> stored_;
+  bool passed_over_held_ = false;
   std::unique_ptr<CheckpointWriter> checkpoints_;  // null: none are made
   RowAges ages_;
   std::optional<RowList> rows_;  // scratch of inserts, in the updater's memory
   TrainingLog log_;
+  std::vector<base::FolderLock> folders_;
   std::string weights_path_;
   std::ofstream trace_;
 

@@ -117,7 +117,12 @@ absl::Status Learner::RestoreCut(const LearnerCut& cut, Windows windows) {
   VIXEN_RETURN_IF_ERROR(updater_->RestoreTrainer(cut.trainer));
   if (curiosity_ != nullptr) VIXEN_RETURN_IF_ERROR(curiosity_->Restore(*cut.curiosity));
   VIXEN_RETURN_IF_ERROR(updater_->RestoreReplay(cut.replay));
-  limiter_.Restore(head.limiter_inserts(), head.limiter_samples());
+  v1::LearnerConfig then;
+  VIXEN_RETURN_IF_ERROR(
+      config::ParseConfig(head.configuration(), "the checkpoint's configuration", then).status());
+  limiter_.Restore(head.limiter_inserts(), head.limiter_samples(),
+                   {.min_size = then.limiter().min_size(),
+                    .samples_per_insert = then.limiter().samples_per_insert()});
   updates_ = updates_at_push_ = head.updates();
   epsilon_at_push_ = -1;
   transitions_ = head.transitions();

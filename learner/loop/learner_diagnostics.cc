@@ -31,6 +31,8 @@ void Learner::Observe(const UpdatesMade& made) {
   const Clock::time_point now = Clock::now();
   const bool room = window_.abs_td.size() + rows / kStride < kMostValues;
   for (size_t i = updates_ % std::min(kStride, rows); i < rows; i += kStride) {
+    metrics_.sampled_td.Observe(made.abs_td[i]);
+    metrics_.sampled_q.Observe(made.taken_q[i]);
     if (room) {
       window_.abs_td.push_back(made.abs_td[i]);
       window_.taken_q.push_back(made.taken_q[i]);
@@ -93,6 +95,7 @@ void Learner::SetGauges(const LogState& state) {
   metrics_.replay_rows.Set(static_cast<double>(state.replay_rows));
   metrics_.epsilon.Set(state.epsilon);
   metrics_.online_version.Set(static_cast<double>(state.online_version));
+  metrics_.CountActions(window_.actions);
   if (const auto updates = static_cast<double>(window_.updates); updates > 0) {
     metrics_.loss.Set(window_.loss / updates);
     metrics_.mean_abs_td.Set(window_.mean_abs_td / updates);

@@ -55,8 +55,24 @@ absl::Status Learner::TakeEvent(bool may_sample) {
   return event.has_value() ? Handle(*event) : absl::OkStatus();
 }
 
+absl::Status Learner::PassOverHeld(const StopFlag& stop) {
+  if (book_.Sheets().empty()) return absl::OkStatus();  // begins anew: nothing is read twice
+  while (!stored_->AtEnd() && !stop.stopped()) {
+    metrics_.health().Beat();
+    VIXEN_ASSIGN_OR_RETURN(const codec::RecordedBatch next, stored_->Next());
+    if (book_.Holds(next.header.run_id(), next.header.sequence())) continue;
+    stored_->GoBack();
+    break;
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Learner::TakeStored(const StopFlag& stop) {
   RunInput& input = inputs_.front();
+  if (!passed_over_held_) {
+    VIXEN_RETURN_IF_ERROR(PassOverHeld(stop));
+    passed_over_held_ = true;
+  }
   if (stored_->AtEnd()) {
     if (OpenWindows() > 0) VIXEN_RETURN_IF_ERROR(BeginRun(input, input.run_id));
     if (limiter_.inserts() >= plan_.config.limiter().min_size()) return absl::OkStatus();
@@ -64,9 +80,7 @@ absl::Status Learner::TakeStored(const StopFlag& stop) {
         absl::StrCat("offline: the batches hold ", limiter_.inserts(), " rows, min_size is ",
                      plan_.config.limiter().min_size(), "; give more batches or lower min_size"));
   }
-  if (limiter_.LaunchesAllowed(OpenWindows()) < 1) return absl::OkStatus();
-  // What a checkpoint holds already is passed over at once, without an update in between: the next
-  // batch comes when it came before.
+  if (limiter_.LaunchesAllowed(OpenWindows()) < 1 || AllInserted()) return absl::OkStatus();
   std::string file;
   std::optional<codec::RecordedBatch> recorded;
   while (!recorded.has_value() && !stored_->AtEnd() && !stop.stopped()) {

@@ -18,6 +18,11 @@ using kernels::WeightsKind;
 constexpr double kLogSeconds = 1.0;
 constexpr double kWarnSeconds = 30.0;
 
+// A full disk, or one that is away for a while, ends no training.
+void GoOnWithout(const absl::Status& written) {
+  if (!written.ok()) spdlog::error("{}; training goes on", written.ToString());
+}
+
 double Since(std::chrono::steady_clock::time_point then) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - then).count();
 }
@@ -30,7 +35,10 @@ void Learner::CountWaits(double seconds, bool starved) {
     starved_for_ += seconds;
     metrics_.learner_waits.Increment(seconds);
   }
-  if (actors_->any_ready() && actors_->outstanding() == 0) {
+  const bool held_back = actors_->any_ready() && actors_->outstanding() == 0;
+  metrics_.learner_blocked.Set(starved ? 1 : 0);
+  metrics_.actor_blocked.Set(held_back ? 1 : 0);
+  if (held_back) {
     actor_wait_ += seconds;
     metrics_.actor_waits.Increment(seconds);
   }
@@ -92,9 +100,8 @@ absl::Status Learner::Report(bool last) {
   ReportActors();
   LogState state = StateNow();
   state.learners_needed = LearnersNeeded(window_seconds);
-  if (!plan_.config.out().empty()) {
-    VIXEN_RETURN_IF_ERROR(log_.Write(state, window_, window_seconds));
-  }
+  absl::Status logged;
+  if (!plan_.config.out().empty()) logged = log_.Write(state, window_, window_seconds);
   SetGauges(state);
   const PriorityRejects& rejects = updater_->rejects();
   metrics_.priority_rejects[0]->Increment(static_cast<double>(rejects.nan - rejects_seen_.nan));
@@ -108,7 +115,9 @@ absl::Status Learner::Report(bool last) {
   window_ = LogWindow();
   reported_ = Clock::now();
   ShowProgress(state, last);
-  if (!last && Since(saved_) >= plan_.config.save_seconds()) return Save();
+  if (last) return logged;
+  GoOnWithout(logged);
+  if (Since(saved_) >= plan_.config.save_seconds()) GoOnWithout(Save());
   return absl::OkStatus();
 }
 

@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include <bit>
+#include <filesystem>
 #include <span>
 #include <utility>
 
@@ -83,6 +84,29 @@ DeviceUpdaterOptions DeviceOptionsOf(const Plan& plan, const Devices& devices, R
   return options;
 }
 
+// Those that are written into, before anything in them is touched: a second learner would cut the
+// log and remove the checkpoints of the first.
+absl::StatusOr<std::vector<base::FolderLock>> HoldFolders(const v1::LearnerConfig& config) {
+  std::vector<base::FolderLock> locks;
+  const std::string& out = config.out();
+  for (const auto& [setting, folder] :
+       {std::pair("out", out),
+        std::pair("checkpoint_folder", config.checkpoint().checkpoint_folder())}) {
+    if (folder.empty()) continue;
+    VIXEN_RETURN_IF_ERROR(base::MakeFolders(folder));
+    std::error_code error;
+    if (!locks.empty() && std::filesystem::equivalent(folder, out, error)) continue;
+    absl::StatusOr<base::FolderLock> lock = base::FolderLock::Take(folder);
+    if (!lock.ok()) {
+      return absl::Status(lock.status().code(),
+                          absl::StrCat(setting, ": ", lock.status().message(),
+                                       "; end that one, or choose another folder"));
+    }
+    locks.push_back(*std::move(lock));
+  }
+  return locks;
+}
+
 }  // namespace
 
 Learner::Learner(const Plan& plan, std::shared_ptr<const market::Dataset> dataset,
@@ -97,12 +121,13 @@ Learner::Learner(const Plan& plan, std::shared_ptr<const market::Dataset> datase
 absl::StatusOr<std::unique_ptr<Learner>> Learner::Create(
     const Plan& plan, std::shared_ptr<const market::Dataset> dataset, const Devices& devices,
     std::optional<StoredBatches> stored, Ranks* ranks, RunBook& book, Metrics& metrics) {
+  VIXEN_RETURN_IF_ERROR(CheckDataset(plan, *dataset));
   VIXEN_ASSIGN_OR_RETURN(RateLimiter limiter, RateLimiter::Create(plan.limiter()));
   std::unique_ptr<Learner> learner(
       new Learner(plan, std::move(dataset), limiter, ranks, book, metrics));
 
+  VIXEN_ASSIGN_OR_RETURN(learner->folders_, HoldFolders(plan.config));
   if (!plan.config.out().empty()) {
-    VIXEN_RETURN_IF_ERROR(base::MakeFolders(plan.config.out()));
     learner->weights_path_ = absl::StrCat(plan.config.out(), "/weights.safetensors");
   }
   learner->stored_ = std::move(stored);
@@ -131,6 +156,7 @@ absl::StatusOr<std::unique_ptr<Learner>> Learner::Create(
   if (const std::string& trace = plan.config.testing().update_trace(); !trace.empty()) {
     learner->trace_.open(trace, std::ios::trunc);
   }
+  metrics.SetActions(plan.actions());
   metrics.replay_capacity.Set(static_cast<double>(plan.config.replay().capacity()));
   metrics.replay_bytes.Set(static_cast<double>(learner->updater_->replay_bytes()));
   spdlog::info("replay: {} rows, {} MiB; limiter: window {:.0f} samples, launch of {} rows",

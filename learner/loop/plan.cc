@@ -100,8 +100,10 @@ LimiterOptions Plan::limiter() const {
   options.samples_per_insert = config.limiter().samples_per_insert();
   options.window = config.limiter().limiter_window();
   options.launch_rows = launch_rows;
+  // Each actor's windows wait for that actor's next launch, whichever is asked next.
+  const auto actors = static_cast<uint64_t>(std::max(1, config.actor_size()));
   options.open_rows =
-      environment.carry_over ? uint64_t{episodes} * (config.replay().n_step() - 1) : 0;
+      environment.carry_over ? actors * episodes * (config.replay().n_step() - 1) : 0;
   options.batch = config.trainer().batch_size();
   return options;
 }
@@ -149,6 +151,23 @@ absl::StatusOr<Plan> MakePlan(const v1::LearnerConfig& config, const v1::GetInfo
         there, "; lower capacity to at most ", capacity * there / needed));
   }
   return plan;
+}
+
+absl::Status CheckDataset(const Plan& plan, const market::Dataset& dataset) {
+  const auto check = [](const char* what, const std::string& theirs, const std::string& ours) {
+    return theirs == ours
+               ? absl::OkStatus()
+               : absl::FailedPreconditionError(absl::StrCat("the actor's ", what, " is ", theirs,
+                                                            ", that of the dataset is ", ours));
+  };
+  VIXEN_RETURN_IF_ERROR(check("dataset fingerprint",
+                              absl::BytesToHexString(plan.dataset_fingerprint),
+                              base::ToHex(dataset.fingerprint())));
+  VIXEN_RETURN_IF_ERROR(check("scaler fingerprint", absl::BytesToHexString(plan.scaler_fingerprint),
+                              base::ToHex(dataset.scaler_fingerprint())));
+  VIXEN_RETURN_IF_ERROR(check("number of features", absl::StrCat(plan.architecture.features),
+                              absl::StrCat(dataset.feature_count())));
+  return check("number of bars", absl::StrCat(plan.bars), absl::StrCat(dataset.bars()));
 }
 
 absl::Status CheckSameWork(const Plan& plan, const v1::GetInfoResponse& info) {

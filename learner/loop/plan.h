@@ -12,6 +12,7 @@
 #include "learner/replay/n_step.h"
 #include "learner/replay/rate_limiter.h"
 #include "learner/replay/replay.h"
+#include "market/dataset.h"
 #include "vixen/v1/actor.pb.h"
 #include "vixen/v1/config.pb.h"
 
@@ -48,6 +49,10 @@ struct Plan {
 // that were given; usage errors for settings that cannot work together.
 absl::StatusOr<Plan> MakePlan(const v1::LearnerConfig& config, const v1::GetInfoResponse& info,
                               bool replay_on_host = true);
+
+// Whether the dataset is the one that the plan was made for: fingerprints, bars, and as many
+// features as the network takes. FAILED_PRECONDITION naming what differs, with both values.
+absl::Status CheckDataset(const Plan& plan, const market::Dataset& dataset);
 
 // Whether another actor, or the same one restarted, does the same work: dataset, scaler,
 // architecture, γ, allowed actions, carry_over, curiosity, and launches not larger than planned

@@ -33,6 +33,8 @@ class StoredBatches {
   size_t size() const { return files_.size(); }
   // Errors as ReadRecordedBatch.
   absl::StatusOr<codec::RecordedBatch> Next() { return codec::ReadRecordedBatch(files_[next_++]); }
+  // Next gives the batch that it gave last once more.
+  void GoBack() { --next_; }
 
  private:
   explicit StoredBatches(std::vector<std::string> files) : files_(std::move(files)) {}

@@ -4,11 +4,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cmath>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/file.h"
+#include "base/status_macros.h"
 
 namespace vixen::learner {
 namespace {
@@ -21,12 +24,44 @@ nlohmann::json Mean(double sum, uint64_t count) {
   return sum / static_cast<double>(count);
 }
 
+// Bytes up to and with the last newline.
+uint64_t WholeLines(std::ifstream& file, uint64_t size) {
+  constexpr uint64_t kBlock = 4096;
+  std::string block;
+  for (uint64_t end = size; end > 0;) {
+    const uint64_t begin = end > kBlock ? end - kBlock : 0;
+    block.resize(end - begin);
+    file.seekg(static_cast<std::streamoff>(begin));
+    file.read(block.data(), static_cast<std::streamsize>(block.size()));
+    const size_t newline = block.rfind('\n');
+    if (newline != std::string::npos) return begin + newline + 1;
+    end = begin;
+  }
+  return 0;
+}
+
+absl::Status CutUnfinishedLine(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) return absl::OkStatus();
+  const uint64_t size = fs::file_size(path, error);
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  const uint64_t whole = error ? 0 : WholeLines(file, size);
+  if (error || !file) {
+    return base::ErrnoToStatus(error ? error.value() : errno == 0 ? EIO : errno, "read", path);
+  }
+  if (whole < size) fs::resize_file(path, whole, error);
+  return error ? base::ErrnoToStatus(error.value(), "cut the last line of", path)
+               : absl::OkStatus();
+}
+
 // Null where nothing was seen; else the p-quantiles by name.
 nlohmann::json Quantiles(std::vector<double> values) {
   if (values.empty()) return nullptr;
   std::sort(values.begin(), values.end());
   const auto at = [&](double p) {
-    return values[static_cast<size_t>(p * static_cast<double>(values.size() - 1) + 0.5)];
+    return values[static_cast<size_t>(std::lround(p * static_cast<double>(values.size() - 1)))];
   };
   return {{"p10", at(0.1)},
           {"p50", at(0.5)},
@@ -88,6 +123,7 @@ void LogWindow::Add(const UpdateStatistics& update) {
 
 absl::Status TrainingLog::Open(const std::string& path, bool append) {
   path_ = path;
+  if (append) VIXEN_RETURN_IF_ERROR(CutUnfinishedLine(path));
   errno = 0;
   file_.open(path, append ? std::ios::app : std::ios::trunc);
   if (!file_) return base::ErrnoToStatus(errno, "open", path);
@@ -147,10 +183,13 @@ absl::Status TrainingLog::Write(const LogState& state, const LogWindow& window,
       {"learner_wait_seconds", state.learner_wait_seconds},
       {"actor_wait_seconds", state.actor_wait_seconds},
   };
+  if (!file_.is_open()) VIXEN_RETURN_IF_ERROR(Open(path_, /*append=*/true));
   errno = 0;
   file_ << line.dump() << '\n' << std::flush;
-  if (!file_) return base::ErrnoToStatus(errno == 0 ? EIO : errno, "write", path_);
-  return absl::OkStatus();
+  if (file_) return absl::OkStatus();
+  const int error = errno == 0 ? EIO : errno;
+  file_ = std::ofstream();  // opened anew for the next line, which cuts off what got through
+  return base::ErrnoToStatus(error, "write", path_);
 }
 
 std::string ProgressLine(const LogState& state, const LogWindow& window, double window_seconds) {

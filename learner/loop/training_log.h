@@ -55,9 +55,11 @@ struct LogState {
 // is null.
 class TrainingLog {
  public:
-  // Appends to an existing file with `append`. PERMISSION_DENIED or the like, naming the file.
+  // Appends to an existing file with `append`; of one that ends within a line, as a killed process
+  // leaves it, that line is cut off. PERMISSION_DENIED or the like, naming the file.
   absl::Status Open(const std::string& path, bool append);
-  // `window` covers `window_seconds`. RESOURCE_EXHAUSTED when the disk is full.
+  // `window` covers `window_seconds`. RESOURCE_EXHAUSTED when the disk is full; the next line is
+  // written as if this one had never been begun.
   absl::Status Write(const LogState& state, const LogWindow& window, double window_seconds);
 
  private:

@@ -130,6 +130,20 @@ Metrics::Metrics(std::shared_ptr<prometheus::Registry> registry)
               .Register(*registry)
               .Add({}, prometheus::Histogram::BucketBoundaries{0.1, 0.3, 1, 3, 10, 30, 100, 300,
                                                                1000, 3000, 10000})),
+      sampled_td(BuildHistogram()
+                     .Name("vixen_learner_sampled_td")
+                     .Help("|td| of sampled rows (one row in 16)")
+                     .Register(*registry)
+                     .Add({}, prometheus::Histogram::BucketBoundaries{0.0001, 0.0003, 0.001, 0.003,
+                                                                      0.01, 0.03, 0.1, 0.3, 1, 3,
+                                                                      10, 30, 100, 1000})),
+      sampled_q(BuildHistogram()
+                    .Name("vixen_learner_sampled_q")
+                    .Help("Q of the taken action of sampled rows (one row in 16)")
+                    .Register(*registry)
+                    .Add({}, prometheus::Histogram::BucketBoundaries{-1000, -100, -30, -10, -3, -1,
+                                                                     -0.3, -0.1, 0, 0.1, 0.3, 1, 3,
+                                                                     10, 30, 100, 1000})),
       mean_abs_td(
           GaugeOf(*registry, "vixen_learner_td_error", "Mean |td| of the last second's updates")),
       mean_q(GaugeOf(*registry, "vixen_learner_q", "Mean Q of the last second's updates")),
@@ -155,6 +169,10 @@ Metrics::Metrics(std::shared_ptr<prometheus::Registry> registry)
                               "Time that one side waited for the other", {{"side", "learner"}})),
       actor_waits(CounterOf(*registry, "vixen_limiter_wait_seconds_total",
                             "Time that one side waited for the other", {{"side", "actor"}})),
+      learner_blocked(GaugeOf(*registry, "vixen_limiter_blocked",
+                              "1 while one side waits for the other", {{"side", "learner"}})),
+      actor_blocked(GaugeOf(*registry, "vixen_limiter_blocked",
+                            "1 while one side waits for the other", {{"side", "actor"}})),
       checkpoint_time(GaugeOf(*registry, "vixen_checkpoint_timestamp_seconds",
                               "When the last checkpoint was written; 0: none by this process")),
       weights_live_time(GaugeOf(*registry, "vixen_learner_weights_live_timestamp_seconds",
@@ -204,6 +222,19 @@ Metrics::Metrics(std::shared_ptr<prometheus::Registry> registry)
   for (size_t i = 0; i < priority_rejects.size(); ++i) {
     priority_rejects[i] = &CounterOf(*registry_, "vixen_replay_priority_rejects_total",
                                      "Values refused as a priority", {{"kind", kinds[i]}});
+  }
+}
+
+void Metrics::SetActions(std::span<const uint8_t> allowed) {
+  for (const uint8_t action : allowed) {
+    actions_[action] = &CounterOf(*registry_, "vixen_learner_action_rows_total",
+                                  "Inserted rows by action", {{"action", std::to_string(action)}});
+  }
+}
+
+void Metrics::CountActions(std::span<const uint64_t, kernels::kActions> rows) {
+  for (size_t action = 0; action < rows.size(); ++action) {
+    if (actions_[action] != nullptr) actions_[action]->Increment(static_cast<double>(rows[action]));
   }
 }
 

@@ -10,9 +10,11 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "kernels/env/settings.h"
 #include "learner/client/run_book.h"
 #include "learner/metrics/learner_health.h"
 #include "proto/telemetry/metrics_server.h"
@@ -50,7 +52,9 @@ class Metrics {
   prometheus::Histogram& staleness;
   prometheus::Histogram& sampled_age_versions;  // of some sampled rows
   prometheus::Histogram& sampled_age_seconds;
-  prometheus::Gauge& mean_abs_td;  // these of the last second's updates
+  prometheus::Histogram& sampled_td;  // |td| of some sampled rows
+  prometheus::Histogram& sampled_q;   // Q of their actions
+  prometheus::Gauge& mean_abs_td;     // these of the last second's updates
   prometheus::Gauge& mean_q;
   prometheus::Gauge& gradient_norm;
   prometheus::Gauge& clipped_share;
@@ -67,6 +71,8 @@ class Metrics {
   std::array<prometheus::Counter*, 4> priority_rejects;  // nan, +inf, −inf, negative
   prometheus::Counter& learner_waits;                    // seconds without rows that may be sampled
   prometheus::Counter& actor_waits;                      // seconds in which no actor holds credit
+  prometheus::Gauge& learner_blocked;                    // 1 while it waits
+  prometheus::Gauge& actor_blocked;
 
   prometheus::Gauge& checkpoint_time;    // Unix seconds of the last one written
   prometheus::Gauge& weights_live_time;  // Unix seconds of the last push that an actor
@@ -79,6 +85,10 @@ class Metrics {
   void Spent(Activity activity, double seconds) {
     activities_[static_cast<size_t>(activity)]->Increment(seconds);
   }
+  // The actions that there may be, before any is counted.
+  void SetActions(std::span<const uint8_t> allowed);
+  // Inserted rows by action.
+  void CountActions(std::span<const uint64_t, kernels::kActions> rows);
   // Gauges of actors, and readiness.
   void SetActors(size_t configured, size_t connected, size_t ready);
 
@@ -95,7 +105,8 @@ class Metrics {
 
   std::shared_ptr<prometheus::Registry> registry_;
   std::array<prometheus::Counter*, kActivities> activities_{};
-  std::array<prometheus::Gauge*, 3> actors_{};  // configured, connected, ready
+  std::array<prometheus::Gauge*, 3> actors_{};                     // configured, connected, ready
+  std::array<prometheus::Counter*, kernels::kActions> actions_{};  // null: not allowed
   prometheus::Gauge* ready_ = nullptr;
   LearnerHealth health_;
   std::unique_ptr<telemetry::MetricsServer> server_;  // ends before what it serves

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "learner/replay/rate_limiter.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "absl/strings/str_format.h"
@@ -28,6 +29,22 @@ absl::StatusOr<RateLimiter> RateLimiter::Create(const LimiterOptions& options) {
                         options.open_rows, options.batch, options.prefetch, least));
   }
   return RateLimiter(options, options.window);
+}
+
+void RateLimiter::Restore(uint64_t inserts, uint64_t samples, const LimiterOptions& then) {
+  inserts_ = inserts;
+  samples_ = samples;
+  if (then.samples_per_insert == options_.samples_per_insert &&
+      then.min_size == options_.min_size) {
+    return;
+  }
+  const double error =
+      inserts > then.min_size
+          ? static_cast<double>(samples) -
+                then.samples_per_insert * static_cast<double>(inserts - then.min_size)
+          : 0.0;
+  const double anew = std::round(SamplesOwed() + std::clamp(error, -window_, window_));
+  samples_ = static_cast<uint64_t>(std::clamp(anew, 0.0, 0x1p63));
 }
 
 double RateLimiter::error() const {

@@ -13,9 +13,9 @@ struct LimiterOptions {
   double samples_per_insert = 32;  // spi
   double window = 0;               // 0: the least that keeps two launches in flight
   uint64_t launch_rows = 0;        // N·L of the largest actor
-  uint64_t open_rows = 0;          // most rows that n-step windows hold back, N·(n−1) or 0
-  uint64_t batch = 128;            // rows an update samples
-  uint64_t prefetch = 0;           // batches sampled ahead of their update
+  uint64_t open_rows = 0;  // most rows that n-step windows hold back, N·(n−1) an actor or 0
+  uint64_t batch = 128;    // rows an update samples
+  uint64_t prefetch = 0;   // batches sampled ahead of their update
 };
 
 // Keeps |samples − spi·(inserts − min_size)| ≤ window once min_size rows are in: an update may
@@ -28,11 +28,11 @@ class RateLimiter {
   // and learner and actor would wait for each other for ever.
   static absl::StatusOr<RateLimiter> Create(const LimiterOptions& options);
 
-  // The counters of a checkpoint; the settings stay those of now.
-  void Restore(uint64_t inserts, uint64_t samples) {
-    inserts_ = inserts;
-    samples_ = samples;
-  }
+  // The counters of a checkpoint, made with the settings `then`; the settings stay those of now.
+  // Where samples_per_insert or min_size are others, samples are counted anew so that the error is
+  // what it was, within the window: what was inserted before is neither sampled after all nor
+  // waited for.
+  void Restore(uint64_t inserts, uint64_t samples, const LimiterOptions& then);
 
   void Inserted(uint64_t rows) { inserts_ += rows; }
   void Sampled(uint64_t rows) { samples_ += rows; }

@@ -14,7 +14,7 @@ BED = ["--episodes", 32, "--steps", 16, "--carry_over", "--max_episode_steps", 2
 NETWORK = ["--hidden1", 32, "--hidden2", 32, "--value_hidden", 16, "--advantage_hidden", 16, "--curiosity_hidden", 16]
 LEARNER = ["--capacity", 20000, "--min_size", 512, "--n_step", 3, "--batch_size", 64, "--metrics_listen", "127.0.0.1:0",
            "--torch_threads", 1, "--consumer", "me"]
-OFFLINE = [*LEARNER, "--samples_per_insert", 64, "--limiter_window", 100000, "--curiosity_every", 3]
+OFFLINE = [*LEARNER, "--samples_per_insert", 128, "--limiter_window", 100000, "--curiosity_every", 3]
 
 
 class Folder(WithProcesses):

@@ -116,6 +116,52 @@ TEST_F(CheckpointStoreTest, NamesADamagedFileAndTakesAnOlderOneOnlyWhenAllowed) 
   }
 }
 
+// Cut at each kind of place, longer than it was, gone, a folder, a link into nowhere, or the file
+// of the checkpoint before.
+TEST_F(CheckpointStoreTest, NamesAFileWhateverBecameOfIt) {
+  namespace fs = std::filesystem;
+  const std::string older = Write(1);
+  cut.trainer.optimizer.steps += 1;
+  cut.replay.rows.reward[0] += 1;
+  cut.window_rows.reward[0] += 1;
+  const std::string newest = Write(2);
+  std::vector<std::string> files(std::begin(kFiles), std::end(kFiles));
+  files.emplace_back("SHA256SUMS");
+  for (const std::string& file : files) {
+    const fs::path path = fs::path(newest) / file, aside = fs::path(newest) / "aside";
+    const uintmax_t size = fs::file_size(path);
+    const auto expect_named = [&](const std::string& what) {
+      const auto refused = Store().Newest(false, Any);
+      EXPECT_EQ(refused.status().code(), absl::StatusCode::kDataLoss) << file << " " << what;
+      EXPECT_THAT(refused.status().message(), HasSubstr(newest)) << file << " " << what;
+      const auto found = Store().Newest(true, Any);
+      ASSERT_TRUE(found.ok()) << file << " " << what << ": " << found.status();
+      EXPECT_EQ((*found)->path, older) << file << " " << what;
+      fs::remove(path);
+      fs::copy(aside, path);
+    };
+    fs::copy(path, aside);
+    for (const uintmax_t left : {uintmax_t{0}, uintmax_t{1}, size / 2, size - 1}) {
+      fs::resize_file(path, left);
+      expect_named("cut to " + std::to_string(left));
+    }
+    std::ofstream(path, std::ios::app) << 'x';
+    expect_named("longer");
+    fs::remove(path);
+    expect_named("gone");
+    fs::remove(path);
+    fs::create_directory(path);
+    expect_named("a folder");
+    fs::remove(path);
+    fs::create_symlink("/nonexistent", path);
+    expect_named("a link into nowhere");
+    fs::remove(path);
+    fs::copy(fs::path(older) / file, path);
+    expect_named("of the one before");
+    fs::remove(aside);
+  }
+}
+
 TEST_F(CheckpointStoreTest, ACutThatIsWholeButRefusedIsPassedOverAsADamagedOne) {
   Write(1);
   const std::string refused = Write(2);

@@ -66,6 +66,21 @@ TEST_F(CutCheckTest, ValuesThatNoRowHasAreRefused) {
   ExpectRefused("row 11");
 }
 
+TEST_F(CutCheckTest, MomentsAndStepsThatNoOptimizerHasAreRefused) {
+  for (OptimizerCut* optimizer : {&cut.trainer.optimizer, &cut.curiosity->optimizer}) {
+    const std::string of = optimizer == &cut.trainer.optimizer ? "the network" : "curiosity";
+    for (const float steps : {-1.0f, 0.5f, kInfinity, std::nanf("")}) {
+      optimizer->steps = steps;
+      ExpectRefused("optimizer of " + of + ": steps are ");
+    }
+    optimizer->steps = 0;
+    optimizer->second.values[3] = -1e-9f;
+    ExpectRefused("optimizer of " + of + ": second moment 3 is -1e-09");
+    optimizer->second.values[3] = 0;
+    EXPECT_TRUE(CheckCut(cut, plan.bars).ok());
+  }
+}
+
 TEST_F(CutCheckTest, WindowsOfNoRunAndMoreSlotsThanThereCanBeAreRefused) {
   cut.window_run[1] = 1;
   ExpectRefused("window 1: run 1 of 1");

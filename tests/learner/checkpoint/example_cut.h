@@ -64,9 +64,11 @@ inline std::vector<ReplayRow> RandomRows(size_t count, uint64_t seed) {
 }
 
 inline OptimizerCut ExampleOptimizer(kernels::WeightsKind kind, uint64_t seed) {
-  return {.first = InitialWeights(ExampleArchitecture(), kind, seed),
-          .second = InitialWeights(ExampleArchitecture(), kind, seed + 1),
-          .steps = 77};
+  OptimizerCut cut{.first = InitialWeights(ExampleArchitecture(), kind, seed),
+                   .second = InitialWeights(ExampleArchitecture(), kind, seed + 1),
+                   .steps = 77};
+  for (float& value : cut.second.values) value *= value;
+  return cut;
 }
 
 inline LearnerCut ExampleCut(const Plan& plan) {

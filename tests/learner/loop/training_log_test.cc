@@ -7,6 +7,7 @@
 
 #include <cstdio>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -108,6 +109,56 @@ TEST(TrainingLog, LeavesNullWhatTheWindowDoesNotKnow) {
   EXPECT_TRUE(object.at("learners_needed").is_null());
   EXPECT_TRUE(object.at("exposure_share").at(0).is_null());
   EXPECT_TRUE(object.at("reward_variance_share").at("pnl").is_null());
+  std::remove(path.c_str());
+}
+
+std::string Contents(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// A process that is killed may have written a part of a line, of any length.
+TEST(TrainingLog, CutsOffALineThatWasNotFinishedBeforeItAppends) {
+  const std::string path = LogPath();
+  const std::string whole = "{\"updates\":1}\n";
+  for (const std::string& before : {std::string(), whole, whole + std::string(9000, ' ') + "\n"}) {
+    for (const std::string& torn :
+         {std::string(), std::string("{"), std::string("{\"updates\":2}"), std::string(4095, '{'),
+          std::string(4096, '{'), std::string(20000, '{')}) {
+      std::ofstream(path, std::ios::binary) << before << torn;
+      TrainingLog log;
+      ASSERT_TRUE(log.Open(path, true).ok());
+      EXPECT_EQ(Contents(path), before) << torn.size();
+      ASSERT_TRUE(log.Write({.updates = 3}, WindowOfTwoUpdates(), 1.0).ok());
+      const std::string line = Contents(path).substr(before.size());
+      EXPECT_EQ(nlohmann::json::parse(line).at("updates"), 3) << torn.size();
+      EXPECT_EQ(line.back(), '\n');
+    }
+  }
+  std::remove(path.c_str());
+}
+
+TEST(TrainingLog, GoesOnWithTheNextLineWhenTheDiskHasRoomAgain) {
+  const std::string path = LogPath();
+  std::remove(path.c_str());
+  ASSERT_EQ(symlink("/dev/full", path.c_str()), 0);
+  TrainingLog log;
+  ASSERT_TRUE(log.Open(path, false).ok());
+  for (int i = 0; i < 2; ++i) {
+    const absl::Status full = log.Write({.updates = 1}, WindowOfTwoUpdates(), 1.0);
+    EXPECT_EQ(full.code(), absl::StatusCode::kResourceExhausted);
+    EXPECT_THAT(full.message(), testing::HasSubstr(path));
+  }
+  ASSERT_EQ(unlink(path.c_str()), 0);
+  std::ofstream(path, std::ios::binary) << "{\"updates\":0}\n{\"upd";
+  ASSERT_TRUE(log.Write({.updates = 2}, WindowOfTwoUpdates(), 1.0).ok());
+  std::ifstream file(path);
+  std::string line;
+  ASSERT_TRUE(std::getline(file, line));
+  EXPECT_EQ(nlohmann::json::parse(line).at("updates"), 0);
+  ASSERT_TRUE(std::getline(file, line));
+  EXPECT_EQ(nlohmann::json::parse(line).at("updates"), 2);
+  EXPECT_FALSE(std::getline(file, line));
   std::remove(path.c_str());
 }
 

@@ -4,10 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "kernels/batch/columns.h"
@@ -269,6 +273,88 @@ TEST(NStep, AgreesWithEnumerationAcrossLaunches) {
   for (uint32_t n : {1u, 3u, 5u, 8u}) CheckAgainstReference(n, 4, true, 0.1);
   CheckAgainstReference(5, 4, true, 0.0);
   CheckAgainstReference(64, 4, true, 0.0);
+}
+
+// What a step can be: its flags, and whether its reward is a number.
+struct StepKind {
+  uint8_t flags;
+  bool finite;
+};
+constexpr StepKind kStepKinds[] = {{kFlagValid, true},
+                                   {kFlagValid | kFlagExplored, true},
+                                   {kFlagValid | kFlagTerminated, true},
+                                   {kFlagValid | kFlagTruncated, true},
+                                   {kFlagValid | kFlagExplored | kFlagTerminated, true},
+                                   {kFlagValid | kFlagExplored | kFlagTruncated, true},
+                                   {0, true},
+                                   {kFlagValid, false}};
+constexpr uint32_t kKinds = std::size(kStepKinds);
+constexpr uint32_t kSequence = 4;  // steps of one slot, in two launches
+
+// The rows of one slot's steps `kind`; no window crosses `border` unless `joined`.
+std::vector<Expected> RowsOfSequence(const std::array<uint32_t, kSequence>& kind, uint32_t n,
+                                     uint32_t border, bool joined) {
+  const auto is_row = [&](uint32_t t) {
+    const StepKind& step = kStepKinds[kind[t]];
+    return (step.flags & kFlagValid) != 0 && step.finite;
+  };
+  std::vector<Expected> rows;
+  for (uint32_t i = 0; i < kSequence; ++i) {
+    if (!is_row(i)) continue;
+    Expected row{0, 1, 0};
+    for (uint32_t k = i; k < std::min(i + n, kSequence); ++k) {
+      if (k > i && (!is_row(k) || (kStepKinds[kind[k]].flags & kFlagExplored) != 0)) break;
+      if (k == border && k > i && !joined) break;
+      row.reward += row.discount * (k + 1);
+      row.discount *= 0.5;
+      row.bootstrap_bar = k + 1;
+      if ((kStepKinds[kind[k]].flags & kFlagTruncated) != 0) break;
+      if ((kStepKinds[kind[k]].flags & kFlagTerminated) == 0) continue;
+      row.discount = 0;
+      break;
+    }
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+// All of them: each kind of step at each place, the launch's border at each place, the next launch
+// there, missing, or of no interest.
+TEST(NStep, AgreesWithEnumerationOfEveryMixtureOfCutsAroundABorder) {
+  for (uint32_t code = 0; code < kKinds * kKinds * kKinds * kKinds; ++code) {
+    std::array<uint32_t, kSequence> kind{};
+    for (uint32_t t = 0, rest = code; t < kSequence; ++t, rest /= kKinds) kind[t] = rest % kKinds;
+    for (const uint32_t n : {1u, 2u, 3u, 5u}) {
+      for (uint32_t border = 1; border < kSequence; ++border) {
+        for (const auto& [carry_over, second] :
+             {std::pair(true, 1u), std::pair(true, 2u), std::pair(false, 1u)}) {
+          NStepBuilder builder({.n = n, .gamma = 0.5, .carry_over = carry_over, .bars = kBars});
+          RowList out;
+          for (const uint32_t number : {0u, second}) {
+            const uint32_t begin = number == 0 ? 0 : border, end = number == 0 ? border : kSequence;
+            Launch launch(1, end - begin);
+            for (uint32_t t = begin; t < end; ++t) {
+              launch.bar[t - begin] = t;
+              launch.flags[t - begin] = kStepKinds[kind[t]].flags;
+              launch.reward[t - begin] =
+                  kStepKinds[kind[t]].finite ? static_cast<float>(t + 1) : std::nanf("");
+            }
+            builder.Add(number, launch.rows(), out);
+          }
+          builder.Flush(out);
+          const std::vector<Expected> expected =
+              RowsOfSequence(kind, n, border, carry_over && second == 1);
+          ASSERT_EQ(out.size(), expected.size()) << code << " n " << n << " border " << border;
+          for (size_t i = 0; i < out.size(); ++i) {
+            ASSERT_EQ(out[i].reward, expected[i].reward) << code << " n " << n << " b " << border;
+            ASSERT_EQ(out[i].discount, expected[i].discount)
+                << code << " n " << n << " border " << border;
+            ASSERT_EQ(out[i].bootstrap_bar, expected[i].bootstrap_bar);
+          }
+        }
+      }
+    }
+  }
 }
 
 TEST(NStep, PutsEachPlantedFaultIntoTheRowsAndNoOther) {

@@ -77,6 +77,60 @@ TEST(RateLimiter, CountsExactlyBeyondThirtyTwoBits) {
   }
 }
 
+TEST(RateLimiter, GoesOnFromItsCountersWithTheSameSettings) {
+  const LimiterOptions options{.min_size = 100, .samples_per_insert = 4, .launch_rows = 50};
+  RateLimiter limiter = *RateLimiter::Create(options);
+  limiter.Restore(1000, 3700, options);
+  EXPECT_EQ(limiter.inserts(), 1000u);
+  EXPECT_EQ(limiter.samples(), 3700u);
+  EXPECT_EQ(limiter.error(), 100.0);
+}
+
+// Otherwise all rows of the run before would be sampled after all, or waited for.
+TEST(RateLimiter, KeepsItsErrorAndNotItsDebtsWhenSettingsChangeAtAResume) {
+  const LimiterOptions then{.min_size = 1000, .samples_per_insert = 16, .launch_rows = 500};
+  for (const uint64_t inserts : {uint64_t{20'000}, uint64_t{1'000'000'000}}) {
+    for (const double spi : {0.5, 2.0, 16.0, 64.0}) {
+      for (const uint64_t min_size : {uint64_t{100}, uint64_t{1000}, uint64_t{5000}}) {
+        for (const int64_t error : {-400, 0, 300}) {
+          RateLimiter limiter = *RateLimiter::Create(
+              {.min_size = min_size, .samples_per_insert = spi, .launch_rows = 500});
+          const uint64_t samples = 16 * (inserts - 1000) + static_cast<uint64_t>(error);
+          limiter.Restore(inserts, samples, then);
+          EXPECT_EQ(limiter.inserts(), inserts);
+          EXPECT_EQ(limiter.error(), static_cast<double>(error)) << spi << " " << min_size;
+        }
+      }
+    }
+  }
+}
+
+TEST(RateLimiter, ComesBackIntoANarrowerWindow) {
+  const LimiterOptions then{.min_size = 1, .samples_per_insert = 100, .launch_rows = 500};
+  for (const int64_t error : {-90'000, 90'000}) {
+    RateLimiter limiter = *RateLimiter::Create(
+        {.min_size = 1, .samples_per_insert = 1, .launch_rows = 500, .batch = 64});
+    limiter.Restore(10'001, 1'000'000 + static_cast<uint64_t>(error), then);
+    EXPECT_EQ(limiter.error(), error < 0 ? -limiter.window() : limiter.window());
+    EXPECT_EQ(limiter.CanSample(), error < 0);
+    EXPECT_EQ(limiter.LaunchesAllowed(0) > 0, error > 0);
+  }
+}
+
+TEST(RateLimiter, BeginsAnewWhereMinSizeIsNotReached) {
+  const LimiterOptions then{.min_size = 1000, .samples_per_insert = 8, .launch_rows = 100};
+  RateLimiter lowered =
+      *RateLimiter::Create({.min_size = 10, .samples_per_insert = 8, .launch_rows = 100});
+  lowered.Restore(900, 0, then);  // nothing was owed for these
+  EXPECT_EQ(lowered.error(), 0.0);
+  RateLimiter raised =
+      *RateLimiter::Create({.min_size = 5000, .samples_per_insert = 8, .launch_rows = 100});
+  raised.Restore(2000, 8000, then);
+  EXPECT_FALSE(raised.CanSample());
+  raised.Inserted(3000);
+  EXPECT_EQ(raised.error(), 0.0);
+}
+
 // Random settings, the tightest windows among them: the loop of a learner that always does what the
 // limiter allows never stands still, and the bound holds from min_size on.
 TEST(RateLimiter, NeverDeadlocksAndKeepsTheBound) {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -211,7 +212,7 @@ TEST(Replay, AgreesWithANaiveModelOverRandomOperations) {
   std::mt19937_64 random(17);
   Sample sample;
   uint64_t inserted = 0;
-  for (int step = 0; step < 200'000; ++step) {
+  for (int step = 0; step < 1'000'000; ++step) {
     switch (random() % 3) {
       case 0: {
         std::vector<ReplayRow> rows(random() % 6);
@@ -235,7 +236,9 @@ TEST(Replay, AgreesWithANaiveModelOverRandomOperations) {
         break;
       default: {
         if (seen.empty()) break;
-        const auto [slot, generation] = seen[random() % seen.size()];
+        // Of those drawn last, so that about as many are live as were overwritten.
+        const size_t back = random() % std::min<size_t>(seen.size(), 40);
+        const auto [slot, generation] = seen[seen.size() - 1 - back];
         const float td = static_cast<float>(random() % 100);
         const bool live = model[slot].first == generation;
         const PriorityUpdates counts =
