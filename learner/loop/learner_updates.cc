@@ -15,9 +15,10 @@ namespace vixen::learner {
 uint64_t Learner::UpdatesAllowed() const {
   if (updater_->size() == 0) return 0;
   uint64_t allowed = limiter_.BatchesAllowed();
-  if (AllInserted() || (ranks_ == nullptr && stored_.has_value() && stored_->AtEnd())) {
-    // The last launch is in: only what belongs to the inserted rows. (A rank whose files are fewer
-    // keeps the window, to go along with the others.)
+  if (AllInserted() || (ranks_ == nullptr && stored_.has_value())) {
+    // Only what belongs to the inserted rows: the last launch is in, or recorded ones come when
+    // they are asked for, so that nothing is gained by running ahead of them. (A rank whose files
+    // are fewer keeps the window, to go along with the others.)
     const double left = limiter_.SamplesOwed() - static_cast<double>(limiter_.samples());
     const double batches = std::floor(left / plan_.config.trainer().batch_size());
     allowed = std::min(allowed, batches < 1.0 ? 0 : static_cast<uint64_t>(batches));

@@ -67,13 +67,12 @@ class Offline(Learner):
             self.assertIn(message, refused.log.read_text().splitlines()[-1])
 
     def test_each_row_gets_its_samples_and_no_window_beyond_them(self):
-        owed = 16 * (self.LAUNCHES * ROWS - MIN_SIZE)
-        for window in (0, 1e6):
-            for n_step in (1, 5):
-                end = self.end_of(self.offline("run", "--samples_per_insert", 16, "--limiter_window", window,
+        for ratio in (0.1, 16):
+            for window, n_step in ((0, 5), (1e6, 1)):
+                end = self.end_of(self.offline("run", "--samples_per_insert", ratio, "--limiter_window", window,
                                                "--n_step", n_step))
                 self.assertEqual(end["transitions"], self.LAUNCHES * ROWS)
-                self.assertEqual(end["updates"], owed // BATCH)
+                self.assertEqual(end["updates"], ratio * (self.LAUNCHES * ROWS - MIN_SIZE) // BATCH)
 
     def test_max_transitions_ends_it_with_the_samples_of_those_rows(self):
         for rows, launches in ((ROWS + 1, 2), (3 * ROWS, 3)):
