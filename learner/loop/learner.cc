@@ -19,6 +19,7 @@ constexpr std::chrono::milliseconds kStreamEnd{3000};
 
 Learner::~Learner() {
   if (updater_ == nullptr || updater_->Held().ok()) return;
+  checkpoints_.reset();  // what is being written needs no GPU
   // Giving the GPU's memory back would wait for what holds it, and so may an orderly end.
   spdlog::critical("leaving at once, the GPU is held");
   spdlog::default_logger()->flush();

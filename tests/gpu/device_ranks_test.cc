@@ -7,10 +7,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <csignal>
 #include <cstring>
 #include <limits>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/numbers.h"
@@ -317,6 +319,44 @@ TEST_F(NcclRanks, GoOnWithoutOneThatDiedFromTheLastWholeUpdate) {
   });
   EXPECT_THAT(results[0], HasSubstr("UNAVAILABLE: "));
   EXPECT_THAT(results[0], HasSubstr("; kept; then OK, made 64"));
+}
+
+// One is killed where the others wait for it in a launch, on their GPUs alone.
+TEST_F(NcclRanks, SeveralSurvivorsOfOneThatDiedInALaunchGoOnEqual) {
+  if (Gpus() < 3) GTEST_SKIP() << Gpus() << " GPUs";
+  const Case c = SmallCase();
+  const std::vector<std::string> results = InProcesses(3, [&](int number, uint16_t port) {
+    constexpr std::chrono::milliseconds kTimeout{3'000};
+    Rank rank(number, 3, port, Exchange::kNccl, c, kTimeout);
+    for (int i = 0; i < 3; ++i) {
+      Rank::Need(rank.updater->Update(16, rank.LeastShare()).status());
+    }
+    (void)rank.LeastShare();  // all are about to launch
+    if (number == 1) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(500));
+      raise(SIGKILL);
+    }
+    const absl::Status lost = rank.updater->Update(16, 0).status();
+    const Ranks::Survivors survivors = Rank::Need(
+        rank.ranks->FindSurvivors(WaitsAfterLoss(kTimeout, /*on_gpus=*/true, /*go_on=*/true)));
+    Rank::Need(rank.ranks->GoOnWith(survivors));
+    std::string id = number == 0 ? Rank::Need(NewNcclId()) : std::string(kNcclIdBytes, '\0');
+    Rank::Need(
+        rank.ranks->CopyFromLeader(std::as_writable_bytes(std::span<char>(id.data(), id.size()))));
+    Rank::Need(rank.updater
+                   ->JoinRanks({.id = id,
+                                .place = static_cast<int>(rank.ranks->place()),
+                                .size = static_cast<int>(rank.ranks->size()),
+                                .timeout = kTimeout})
+                   .status());
+    for (int i = 0; i < 3; ++i) {
+      Rank::Need(rank.updater->Update(16, rank.LeastShare()).status());
+    }
+    return absl::StrCat(absl::StatusCodeToString(lost.code()), " ", rank.updater->updates(), " ",
+                        Bytes(rank.Networks()));
+  });
+  EXPECT_THAT(results[0], testing::StartsWith("UNAVAILABLE 96 "));
+  EXPECT_TRUE(results[0] == results[2]);
 }
 
 TEST_F(NcclRanks, AnExchangeThatBrokeBeginsAnewThroughTheHostAndOnTheGpus) {
