@@ -25,7 +25,9 @@ void LearnerBenchFlags::AddTo(CLI::App& command) {
   command.add_option("--algorithm", algorithm, "of a GPU's matrix products")
       ->check(CLI::IsMember({"best", "mma", "wgmma"}))
       ->capture_default_str();
-  command.add_option("--updates_a_graph", updates_a_graph, "updates of one launch on a GPU")
+  command
+      .add_option("--updates_a_graph", updates_a_graph,
+                  "updates of one launch on a GPU; a power of two, else the next smaller")
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
   command

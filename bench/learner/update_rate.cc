@@ -2,6 +2,7 @@
 #include "bench/learner/update_rate.h"
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
@@ -120,7 +121,7 @@ absl::StatusOr<std::unique_ptr<Updater>> MakeUpdater(const LearnerBenchFlags& fl
   }
   learner::DeviceUpdaterOptions device{.gpu = *machine.devices.gpu,
                                        .precision = machine.precision,
-                                       .updates_a_graph = flags.updates_a_graph};
+                                       .updates_a_graph = std::bit_floor(flags.updates_a_graph)};
   if (flags.algorithm == "mma") device.algorithm = learner::PassAlgorithm::kMma;
   if (flags.algorithm == "wgmma") device.algorithm = learner::PassAlgorithm::kWgmma;
   if (flags.curiosity_every > 0) {
