@@ -58,19 +58,12 @@ bool Actors::any_ready() const {
 }
 
 void Actors::Grant(int64_t launches) {
-  std::vector<int64_t> grants(actors_.size(), 0);
-  size_t passed = 0;  // actors in a row that can take none
-  while (launches > 0 && passed < actors_.size()) {
-    const size_t i = turn_++ % actors_.size();
-    const ActorState& actor = actors_[i];
-    if (!actor.ready || actor.outstanding + grants[i] >= actor.max_credit) {
-      ++passed;
-      continue;
-    }
-    ++grants[i];
-    --launches;
-    passed = 0;
+  std::vector<CreditRoom> room;
+  for (const ActorState& actor : actors_) {
+    room.push_back(
+        {.ready = actor.ready, .outstanding = actor.outstanding, .most = actor.max_credit});
   }
+  const std::vector<int64_t> grants = turns_.Share(launches, room);
   for (size_t i = 0; i < actors_.size(); ++i) {
     ActorState& actor = actors_[i];
     if (grants[i] > 0 && actor.link->SendCredit(actor.stream, grants[i])) {

@@ -11,6 +11,7 @@
 #include "learner/client/actor_link.h"
 #include "learner/client/event.h"
 #include "learner/client/run_book.h"
+#include "learner/loop/credit_turns.h"
 #include "learner/loop/plan.h"
 #include "learner/weights/weights_pusher.h"
 
@@ -30,7 +31,7 @@ struct ActorState {
   bool ready = false;
 };
 
-// All actors of this learner: threads, credit by turns. Training thread only.
+// All actors of this learner: threads, credit. Training thread only.
 class Actors {
  public:
   // Connections are made, threads not yet started.
@@ -44,7 +45,7 @@ class Actors {
 
   int64_t outstanding() const;
   bool any_ready() const;
-  // Grants up to `launches`, one at a time by turns over the ready actors.
+  // Grants up to `launches` to the ready actors (CreditTurns).
   void Grant(int64_t launches);
 
   // Half-closes the streams, lets them end for at most `most` while events are thrown away, cuts
@@ -56,7 +57,7 @@ class Actors {
 
   EventQueue& events_;
   std::vector<ActorState> actors_;
-  size_t turn_ = 0;
+  CreditTurns turns_;
   bool stopped_ = false;
 };
 

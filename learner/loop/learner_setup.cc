@@ -183,6 +183,13 @@ absl::Status Learner::Resume(const Devices& devices) {
                                                      plan_.architecture, plan_.scaler_fingerprint));
     }
   }
+  if (resume == v1::RESUME_NO && MakesCheckpoints(plan_.config)) {
+    const CheckpointStore store(CheckpointFolder(plan_.config), 1);
+    if (const std::vector<uint64_t> there = store.Numbers(); !there.empty()) {
+      spdlog::warn("begins anew beside checkpoint {} of an earlier run; --resume goes on from it",
+                   there.back());
+    }
+  }
   if (!weights_path_.empty()) {
     VIXEN_RETURN_IF_ERROR(log_.Open(absl::StrCat(plan_.config.out(), "/training.jsonl"),
                                     checkpoint.has_value() || weights.has_value()));

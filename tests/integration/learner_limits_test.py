@@ -147,6 +147,23 @@ class Limits(Learner):
         self.assertGreaterEqual(end["transitions"], 5000)
 
 
+    def test_one_frozen_actor_of_three_holds_up_nobody(self):
+        actors, frozen = [], None
+        for number in range(3):
+            actors += ["--actor", f"127.0.0.1:{self.start_actor(f'actor{number}')}"]
+            frozen = frozen or self.actor_process
+        # Keepalive would end the frozen one's stream, and give its credit back.
+        learner = self.start_learner("learner", *actors, "--samples_per_insert", 4, "--keepalive_seconds", 3600)
+        port = learner.ports()[0]
+        updates = lambda: learner.metric(port, "vixen_learner_updates_total ") or 0
+        learner.wait_for(lambda: learner.metric(port, 'vixen_learner_actors{state="ready"}') == 3 and updates() > 100,
+                         "updates from three actors")
+        with frozen.stopped():
+            before = updates()
+            learner.wait_for(lambda: updates() > before + 3000, "3,000 updates from the other two")
+        self.assertEqual(learner.terminate(), 0, learner.log.read_text())
+
+
 class Folder(Learner):
     def setUp(self):
         super().setUp()
