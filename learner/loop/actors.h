@@ -28,6 +28,7 @@ struct ActorState {
   int64_t max_credit = 0;
   int64_t outstanding = 0;        // launches granted on the live stream and not received
   uint64_t required_version = 0;  // online weights that must be live before credit is given
+  uint64_t overtaken = 0;         // pushes on the live stream that were behind what was live
   bool ready = false;
 };
 

@@ -17,6 +17,8 @@ namespace {
 using kernels::WeightsKind;
 
 constexpr std::chrono::milliseconds kIdle{50};
+// Once or twice may be a learner that went on elsewhere.
+constexpr uint64_t kOvertakenToWarn = 10;
 
 template <typename T>
 const T* Column(const kernels::Batch& batch, kernels::ColumnId id) {
@@ -115,7 +117,15 @@ absl::Status Learner::Handle(Event& event) {
     metrics_.weights_live_time.SetToCurrentTime();
   } else if (const auto* behind = std::get_if<WeightsBehind>(&event)) {
     RaiseVersions(behind->live);
-    return PushAll(actors_->at(behind->actor));
+    ActorState& actor = actors_->at(behind->actor);
+    if (actor.stream != 0 && ++actor.overtaken % kOvertakenToWarn == 0) {
+      spdlog::warn(
+          "actor {}: somebody else pushes weights of policy {} too, and what is live there is by "
+          "turns theirs and ours; give each learner a policy of its own, or start them as ranks of "
+          "one (RANK, WORLD_SIZE)",
+          actor.address, plan_.config.policy());
+    }
+    return PushAll(actor);
   } else if (const auto* failed = std::get_if<ClientFailed>(&event)) {
     return failed->status;
   }
@@ -136,6 +146,7 @@ absl::Status Learner::HandleOpened(StreamOpened& opened) {
   actor.stream = opened.stream;
   actor.max_credit = std::max<int64_t>(1, opened.opened.max_credit());
   actor.outstanding = 0;
+  actor.overtaken = 0;
   actor.ready = false;
   unsaved_ = true;
   const v1::Amount& lost = opened.opened.lost_with_consumer();

@@ -24,6 +24,16 @@ class Learner(WithProcesses):
     def start_learner(self, name, *more, out="out"):
         return self.start(name, "vixen-learner", "--out", self.path / out, "--dataset", self.dataset, *LEARNER, *more)
 
+    def tell(self, file, key, change):
+        """Changes what a batch or a policy file says of itself, as if it had been written so."""
+        content = file.read_bytes()
+        length = 8 + int.from_bytes(content[:8], "little")
+        header = json.loads(content[8:length])
+        header["__metadata__"][key] = change(header["__metadata__"][key])
+        text = json.dumps(header).encode()
+        text += b" " * (-len(text) % 8)
+        file.write_bytes(len(text).to_bytes(8, "little") + text + content[length:])
+
     def end_of(self, learner, out="out"):
         """The last line of its log, once it ended well."""
         self.assertEqual(learner.wait(), 0, learner.log.read_text())
@@ -43,16 +53,6 @@ class Offline(Learner):
 
     def offline(self, name, *more, out="out"):
         return self.start_learner(name, "--offline", self.path / "batches", *more, out=out)
-
-    def tell(self, file, key, change):
-        """Changes what a recorded batch says of itself, as if it had been written so."""
-        content = file.read_bytes()
-        length = 8 + int.from_bytes(content[:8], "little")
-        header = json.loads(content[8:length])
-        header["__metadata__"][key] = change(header["__metadata__"][key])
-        text = json.dumps(header).encode()
-        text += b" " * (-len(text) % 8)
-        file.write_bytes(len(text).to_bytes(8, "little") + text + content[length:])
 
     def test_batches_that_do_not_fit_the_dataset_are_refused_with_both_values(self):
         for key, change, message in (
@@ -137,6 +137,17 @@ class Limits(Learner):
             self.assertIn("changed since then: samples_per_insert", (self.path / f"ratio{ratio}.log").read_text())
             before = end
 
+    def test_counters_go_on_exactly_from_where_thirty_two_and_fifty_three_bits_end(self):
+        actor = ["--actor", f"127.0.0.1:{self.start_actor()}", "--checkpoint_seconds", 0, "--samples_per_insert", 4]
+        self.end_of(self.start_learner("first", *actor, "--max_updates", 10))
+        for start in (2**31 - 1000, 2**32 - 1000, 2**53 - 1000):
+            for counter in ("step", "transitions"):
+                self.tell(self.path / "out/weights.safetensors", counter, lambda _: str(start))
+            end = self.end_of(self.start_learner("later", *actor, "--resume", "--max_transitions", start + 20 * ROWS))
+            # An empty replay: the ratio holds for what comes from now on.
+            self.assertEqual(end["transitions"] - start, 20 * ROWS)
+            self.assertAlmostEqual((end["updates"] - start) * BATCH, 4 * (20 * ROWS - MIN_SIZE), delta=2 * 4 * ROWS + BATCH)
+
     def test_many_actors_with_long_windows_do_not_wait_for_each_other_for_ever(self):
         actors = []
         for number in range(5):
@@ -162,6 +173,20 @@ class Limits(Learner):
             before = updates()
             learner.wait_for(lambda: updates() > before + 3000, "3,000 updates from the other two")
         self.assertEqual(learner.terminate(), 0, learner.log.read_text())
+
+
+class Together(Learner):
+    def test_two_that_push_one_policy_and_are_no_ranks_both_say_so(self):
+        actor = ["--actor", f"127.0.0.1:{self.start_actor()}", "--samples_per_insert", 4]
+        first = self.start_learner("first", *actor, out="first")
+        second = self.start_learner("second", *actor, "--consumer", "you", out="second")
+        said = "somebody else pushes weights of policy default too"
+        for learner in (first, second):
+            learner.wait_for(lambda learner=learner: said in learner.log.read_text(), "the warning")
+        self.assertEqual(second.terminate(), 0, second.log.read_text())
+        lines = lambda: read_log(self.path / "first/training.jsonl")
+        first.wait_for(lambda: len(lines()) > 1 and lines()[-1]["updates"] > lines()[0]["updates"], "more updates")
+        self.assertEqual(first.terminate(), 0, first.log.read_text())
 
 
 class Folder(Learner):
