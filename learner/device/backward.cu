@@ -17,10 +17,11 @@ __global__ void __launch_bounds__(kPassThreads)
              const __grid_constant__ UpdateBuffers buffers) {
   using Type = typename Operand<kPrecision>::Type;
   extern __shared__ __align__(16) char shared[];
-  __shared__ LossPart parts[kPassWarps];
+  __shared__ BlockLoss<kRows> loss;
   const uint32_t rows = settings.rows, first = blockIdx.x * kRows;
   const uint32_t row_bytes = RowBytes<Type>(network.widest);
 
+  const auto loss_rows = LoadLossRows<kRows, kPassThreads>(settings, buffers, first);
   const auto* image = static_cast<const Type*>(buffers.online_transposed);
   Product<kPrecision, kTiles, kRows> product;
   const auto start = [&](uint32_t l) {
@@ -28,12 +29,13 @@ __global__ void __launch_bounds__(kPassThreads)
     product.Start(image + layer.image, layer.inputs, layer.outputs);
   };
   start(DeviceNetwork::kLayers - 1);
-  LossOfRows<kRows, kPassWarps>(
-      settings, buffers, first, parts, [&](uint32_t row, uint32_t column, float x) {
-        SharedAt<Type>(shared, row_bytes, row, column) = Operand<kPrecision>::Round(x);
-      });
+  const LossPart part = LossOfRows<kRows, kPassThreads>(settings, buffers, first, loss_rows, loss);
   __syncthreads();
-  if (threadIdx.x == 0) FoldLoss<kPassWarps>(buffers, parts);
+  StoreLossGradient<kRows, kPassThreads>(loss, [&](uint32_t row, uint32_t column, float x) {
+    SharedAt<Type>(shared, row_bytes, row, column) = Operand<kPrecision>::Round(x);
+  });
+  __syncthreads();
+  StoreLossPart<kPassThreads>(buffers, part);
   auto* top = static_cast<Type*>(buffers.gradient_of[DeviceNetwork::kLayers - 1]);
   for (uint32_t i = threadIdx.x; i < kRows * DeviceNetwork::kHeadRows; i += kPassThreads) {
     const uint32_t row = i % kRows, column = i / kRows;

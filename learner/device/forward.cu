@@ -80,10 +80,12 @@ __global__ void __launch_bounds__(kPassThreads)
     values[(row + 1) * kValueStride + output] = y + bias;
   });
   __syncthreads();
-  for (uint32_t row = threadIdx.x / 32; row < kRows; row += kPassWarps) {
-    StoreQ(values + row * kValueStride,
-           buffers.q + (size_t{part} * rows + first + row) * DeviceNetwork::kHeadRows);
-  }
+  StoreQ<kPassThreads, 8>(
+      settings, buffers, values, kRows,
+      [&](uint32_t i) {
+        return QRow{part, first + i};
+      },
+      [&](uint32_t i) -> uint32_t { return buffers.action[first + i]; });
 }
 
 struct ForwardKernel {

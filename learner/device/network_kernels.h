@@ -22,7 +22,7 @@ struct PassShape {
   // By wgmma (sm_90a, TF32): operands and transposed buffers in the order of tile_layout.h.
   bool wgmma = false;
   uint32_t split_rows[DeviceNetwork::kLayers] = {};  // then, of a part of a layer's gradients
-  uint32_t loss_blocks(uint32_t rows) const {
+  uint32_t backward_blocks(uint32_t rows) const {
     const auto block = static_cast<uint32_t>(backward_rows);
     return (rows + block - 1) / block;
   }

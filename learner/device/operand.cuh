@@ -51,8 +51,14 @@ struct Operand<DevicePrecision::kFp32> {
 template <>
 struct Operand<DevicePrecision::kTf32> {
   using Type = float;
+  // To the nearest; of two as near the even one from sm_90 on, where that is one instruction and
+  // the other three.
   static __device__ __forceinline__ float Round(float x) {
-#if __CUDA_ARCH__ >= 800
+#if __CUDA_ARCH__ >= 900
+    uint32_t rounded;
+    asm("cvt.rn.tf32.f32 %0, %1;" : "=r"(rounded) : "f"(x));
+    return __uint_as_float(rounded);
+#elif __CUDA_ARCH__ >= 800
     uint32_t rounded;
     asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(rounded) : "f"(x));
     return __uint_as_float(rounded);

@@ -284,7 +284,7 @@ cudaError_t LaunchReduce(const DeviceNetwork& network, const PassShape& shape,
                          const UpdateSettings& settings, const UpdateBuffers& buffers,
                          uint32_t index, cudaStream_t stream) {
   Reduce<Part::kAlone><<<ReduceBlocks(network), kThreads, 0, stream>>>(
-      network, settings, buffers, SplitsOf(shape, settings), shape.loss_blocks(settings.rows),
+      network, settings, buffers, SplitsOf(shape, settings), shape.backward_blocks(settings.rows),
       index, 1.0f);
   return cudaGetLastError();
 }
@@ -293,7 +293,7 @@ cudaError_t LaunchReduceOwn(const DeviceNetwork& network, const PassShape& shape
                             const UpdateSettings& settings, const UpdateBuffers& buffers,
                             uint32_t index, cudaStream_t stream) {
   Reduce<Part::kOwn><<<ReduceBlocks(network), kThreads, 0, stream>>>(
-      network, settings, buffers, SplitsOf(shape, settings), shape.loss_blocks(settings.rows),
+      network, settings, buffers, SplitsOf(shape, settings), shape.backward_blocks(settings.rows),
       index, 1.0f);
   return cudaGetLastError();
 }

@@ -15,8 +15,8 @@ inline constexpr uint32_t kRowBlock = 32;   // rows of a block of features × ro
 VIXEN_HOST_DEVICE constexpr uint32_t PaddedFeatures(uint32_t width) {
   return (width + 63) / 64 * 64;
 }
-// Columns of a block's inputs in shared memory: whole tiles, with zeros.
-VIXEN_HOST_DEVICE constexpr uint32_t PaddedInputs(uint32_t width) { return (width + 31) / 32 * 32; }
+// Columns of a block's inputs in shared memory: two whole tiles of 32, with zeros.
+VIXEN_HOST_DEVICE constexpr uint32_t PaddedInputs(uint32_t width) { return (width + 63) / 64 * 64; }
 
 // Byte of a row of 128 bytes in the 128-byte swizzle.
 VIXEN_HOST_DEVICE constexpr uint32_t Swizzled(uint32_t row, uint32_t byte) {
@@ -28,11 +28,10 @@ VIXEN_HOST_DEVICE constexpr uint32_t InputByte(uint32_t rows, uint32_t row, uint
   return column / 32 * rows * 128 + Swizzled(row, column % 32 * 4);
 }
 
-// Byte of element [feature, row] of a transposed buffer of PaddedFeatures `features`: blocks of 32
-// rows, in each a row of 128 bytes a feature.
-VIXEN_HOST_DEVICE constexpr uint32_t TransposedByte(uint32_t features, uint32_t feature,
-                                                    uint32_t row) {
-  return row / kRowBlock * features * 128 + Swizzled(feature, row % kRowBlock * 4);
+// Where a row lies among its 32 in a transposed buffer: the four that a thread holds of sixteen, as
+// wgmma leaves sums, side by side. Any order will do for k, if both operands have the same.
+VIXEN_HOST_DEVICE constexpr uint32_t RowPlace(uint32_t row) {
+  return row / 16 * 16 + row % 8 / 2 * 4 + row / 8 % 2 * 2 + row % 2;
 }
 
 }  // namespace vixen::learner::tile

@@ -48,11 +48,17 @@ inline constexpr uint32_t kWidest = kGroups * kOutputs;
 inline constexpr uint32_t kStageBytes = 16 * kThreads;  // weights of a step
 inline constexpr uint32_t kStages = 4;
 
-// Of a block's inputs, for the widest layer or the head.
+// Quarters of 64 columns that a layer's inputs fill in shared memory, with zeros.
+VIXEN_HOST_DEVICE constexpr uint32_t QuartersOf(uint32_t inputs) {
+  return PaddedInputs(inputs) / kOutputs;
+}
+// Those of the widest layer or the head.
+VIXEN_HOST_DEVICE uint32_t MostQuarters(const DeviceNetwork& network) {
+  return QuartersOf(network.widest > DeviceNetwork::kHeadRows ? network.widest
+                                                              : DeviceNetwork::kHeadRows);
+}
 VIXEN_HOST_DEVICE uint32_t InputBytes(uint32_t rows, const DeviceNetwork& network) {
-  const uint32_t widest =
-      network.widest > DeviceNetwork::kHeadRows ? network.widest : DeviceNetwork::kHeadRows;
-  return PaddedInputs(widest) * rows * 4;
+  return MostQuarters(network) * kOutputs * rows * 4;
 }
 template <typename Shape>
 uint32_t SharedBytes(const DeviceNetwork& network) {

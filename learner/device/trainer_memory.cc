@@ -51,10 +51,10 @@ absl::Status TrainerMemory::Allocate(const DeviceNetwork& network, const PassSha
   for (void** image : {&all.online_image, &all.online_transposed, &all.target_image}) {
     VIXEN_RETURN_IF_ERROR(TakeBytes(*image, network.image_elements * element));
   }
-  for (uint32_t*& negative : all.negative) {
-    if (shape.wgmma) VIXEN_RETURN_IF_ERROR(Take(negative, rows / 64 * 512));
+  for (uint16_t*& negative : all.negative) {
+    if (shape.wgmma) VIXEN_RETURN_IF_ERROR(Take(negative, rows / 32 * 512));
   }
-  VIXEN_RETURN_IF_ERROR(Take(all.loss_part, shape.loss_blocks(settings.rows)));
+  VIXEN_RETURN_IF_ERROR(Take(all.loss_part, shape.backward_blocks(settings.rows)));
   VIXEN_RETURN_IF_ERROR(Take(all.norm_part, ReduceBlocks(network)));
   VIXEN_RETURN_IF_ERROR(Take(all.done_blocks, 1));
   VIXEN_RETURN_IF_ERROR(Take(all.step, 1));
@@ -63,7 +63,10 @@ absl::Status TrainerMemory::Allocate(const DeviceNetwork& network, const PassSha
   VIXEN_RETURN_IF_ERROR(lost_.Allocate(1));
   SetLost(false);
   all.lost = lost_.data();
-  VIXEN_RETURN_IF_ERROR(Take(all.q, 3 * rows * DeviceNetwork::kHeadRows));
+  VIXEN_RETURN_IF_ERROR(Take(all.sum_q, rows));
+  VIXEN_RETURN_IF_ERROR(Take(all.most_q, rows));
+  VIXEN_RETURN_IF_ERROR(Take(all.best, rows));
+  VIXEN_RETURN_IF_ERROR(Take(all.next_q, rows * DeviceNetwork::kHeadRows));
   for (UpdateBuffers& view : views_) {
     view = all;
     VIXEN_RETURN_IF_ERROR(TakeBytes(view.states, 2 * rows * network.layers[0].inputs * element));

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the kernels of one update read and write: pointers into device memory, passed by value.
 // "Transposed" buffers are [features, rows], rows contiguous, so that the weights' gradients are
-// products of two operands with contiguous k; for the wgmma passes in blocks of 32 rows
-// (tile::TransposedByte). B rows a minibatch, R of them with padding.
+// products of two operands with contiguous k; for the wgmma passes in blocks of 32 rows, each
+// [features, rows in the order of tile::RowPlace] in the 128-byte swizzle. B rows a minibatch, R of
+// them with padding.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +39,7 @@ struct DeviceStatistics {
   double own_loss = 0;                        // of this rank; `loss` is the mean over all
 };
 
-// Sums over a block's rows, in the order of the rows.
+// Sums over a block's rows.
 struct LossPart {
   double loss, abs_td, q, max_q, clipped, weight, weight_squares;
 };
@@ -74,14 +75,17 @@ struct UpdateBuffers {
   uint64_t* generation = nullptr;  // [R]
   float* abs_td = nullptr;         // [R]
   float* taken_q = nullptr;        // [R]
-  float* q = nullptr;              // [3, R, 48]: online of s, online and target of s_m
+  float* sum_q = nullptr;          // [R], over the allowed actions, and
+  float* most_q = nullptr;         // [R] the largest, online of s
+  uint8_t* best = nullptr;         // [R], of s_m, by the online network if double_dqn
+  float* next_q = nullptr;         // [R, 48], target of s_m
 
   // Activations: the input of each layer, transposed, and ∂loss/∂(its sums), transposed.
   void* input[DeviceNetwork::kLayers] = {};        // [inputs padded to 64, R]
   void* gradient_of[DeviceNetwork::kLayers] = {};  // [outputs padded to 64, R]
-  // Of the wgmma passes: which of the hidden outputs are not positive, [R / 64, 512], bits in the
+  // Of the wgmma passes: which of the hidden outputs are not positive, [R / 32, 512], bits in the
   // order in which a thread holds them.
-  uint32_t* negative[DeviceNetwork::kLayers - 1] = {};
+  uint16_t* negative[DeviceNetwork::kLayers - 1] = {};
 
   // Parameters.
   float* online = nullptr;  // [parameters]
@@ -94,7 +98,7 @@ struct UpdateBuffers {
   void* online_transposed = nullptr;
   void* target_image = nullptr;
 
-  LossPart* loss_part = nullptr;    // [blocks of the loss]
+  LossPart* loss_part = nullptr;    // [blocks of the backward pass]
   double* norm_part = nullptr;      // [blocks of the reduction]
   uint32_t* done_blocks = nullptr;  // of the reduction; 0 between updates
   StepScalars* step = nullptr;

@@ -11,6 +11,7 @@
 #if VIXEN_HAS_WGMMA
 #include "kernels/collect/cuda_ring.cuh"
 #include "kernels/collect/cuda_wgmma.cuh"
+#include "learner/device/tile_cache.cuh"
 #endif
 
 namespace vixen::learner {
@@ -134,8 +135,9 @@ __global__ void __launch_bounds__(kMultipliers + 32, 1)
 #pragma unroll 1
     for (uint32_t i = 0; i < blocks; ++i, gradients += outputs, from += inputs) {
       ring.Open(output_bytes + inputs);
-      ring.Copy(0, gradients, output_bytes);
-      ring.Copy(kInputsAt, from, inputs);
+      const uint32_t full = ring.Full(ring.place);
+      tile::CopyBulk(ring.Stage(), gradients, output_bytes, full, tile::KeptInL2());
+      tile::CopyBulk(ring.Stage() + kInputsAt, from, inputs, full, tile::FirstOutOfL2());
       ring.Advance();
     }
     return;

@@ -105,6 +105,7 @@ TEST(PassShape, AHopperCardTakesItsLargeMinibatchesByWgmma) {
   };
   const DevicePrecision tf32 = DevicePrecision::kTf32;
   EXPECT_TRUE(shape_of(network, tf32, 8192, PassAlgorithm::kBest).wgmma);
+  EXPECT_TRUE(shape_of(network, tf32, 1024, PassAlgorithm::kBest).wgmma);
   EXPECT_FALSE(shape_of(network, tf32, 8192, PassAlgorithm::kMma).wgmma);
   EXPECT_FALSE(shape_of(network, tf32, 128, PassAlgorithm::kBest).wgmma);
   EXPECT_TRUE(shape_of(network, tf32, 128, PassAlgorithm::kWgmma).wgmma);
@@ -155,7 +156,8 @@ TEST(TileLayout, EveryElementHasAPlaceOfItsOwn) {
   EXPECT_EQ(*inputs.rbegin(), (192u * 64 - 1) * 4);
   for (uint32_t feature = 0; feature < 64; ++feature) {
     for (uint32_t row = 0; row < 96; ++row) {
-      transposed.insert(tile::TransposedByte(64, feature, row));
+      transposed.insert(row / 32 * 64 * 128 +
+                        tile::Swizzled(feature, tile::RowPlace(row % 32) * 4));
     }
   }
   EXPECT_EQ(transposed.size(), 64u * 96);

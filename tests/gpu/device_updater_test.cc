@@ -42,63 +42,6 @@ TEST_F(DeviceUpdaterTest, UpdatesWithinTheRoundingOfTf32AndBf16) {
 }
 
 // The case by wgmma, whatever the size of its minibatch.
-Case ByWgmma(Case c) {
-  c.device.precision = DevicePrecision::kTf32;
-  c.device.algorithm = PassAlgorithm::kWgmma;
-  return c;
-}
-
-TEST_F(DeviceUpdaterTest, UpdatesByWgmmaWithinTheRoundingOfTf32) {
-  if (kernels::QueryCudaDevice(0)->capability() != 90) GTEST_SKIP() << "sm_90a alone has wgmma";
-  std::vector<Case> cases(7, ByWgmma(DefaultCase()));
-  cases[0].trainer.batch_size = 8192;    // 192 rows a block forward, 64 backward
-  cases[1].trainer.batch_size = 5000;    // a last block that is not full
-  cases[2].trainer.batch_size = 16'384;  // 128 rows a block backward
-  cases[3].trainer.batch_size = 100;
-  cases[4].trainer.double_dqn = false;
-  cases[5] = ByWgmma(SmallCase());
-  cases[6] = ByWgmma(SmallCase());
-  cases[6].trainer.architecture.hidden1 = 208;
-  cases[6].trainer.architecture.hidden2 = 144;
-  cases[6].trainer.architecture.value_hidden = 48;
-  for (const Case& c : cases) {
-    SCOPED_TRACE(c.trainer.batch_size);
-    const std::vector<float> features = Features(c.trainer);
-    auto host = Host(c, features), device = Device(c, features);
-    const std::vector<ReplayRow> rows = Rows(c.trainer, 19'000, 1);
-    ASSERT_TRUE(host->Insert(rows).ok());
-    ASSERT_TRUE(device->Insert(rows).ok());
-    ExpectSameUpdates(c, *host, *device, 1, 0.01, 0.2);
-  }
-}
-
-TEST_F(DeviceUpdaterTest, WgmmaAndMmaRoundAlike) {
-  if (kernels::QueryCudaDevice(0)->capability() != 90) GTEST_SKIP() << "sm_90a alone has wgmma";
-  for (const uint32_t batch : {1024u, 3000u}) {
-    Case c = DefaultCase();
-    c.trainer.batch_size = batch;
-    c.trainer.max_gradient_norm = 0;
-    const std::vector<float> features = Features(c.trainer);
-    const std::vector<ReplayRow> rows = Rows(c.trainer, 15'000, 1);
-    std::vector<std::unique_ptr<Updater>> updaters;
-    std::vector<UpdateStatistics> made;
-    for (const PassAlgorithm algorithm : {PassAlgorithm::kMma, PassAlgorithm::kWgmma}) {
-      c.device.precision = DevicePrecision::kTf32;
-      c.device.algorithm = algorithm;
-      updaters.push_back(Device(c, features));
-      ASSERT_TRUE(updaters.back()->Insert(rows).ok());
-      auto update = updaters.back()->Update(1, 0);
-      ASSERT_TRUE(update.ok()) << update.status();
-      made.push_back(update->statistics[0]);
-    }
-    // The same operands: only the order of the sums differs, and what it rounds otherwise.
-    EXPECT_NEAR(made[0].loss, made[1].loss, 1e-4 * made[0].loss);
-    EXPECT_NEAR(made[0].mean_q, made[1].mean_q, 1e-5);
-    EXPECT_NEAR(made[0].max_q, made[1].max_q, 1e-3);
-    EXPECT_NEAR(made[0].gradient_norm, made[1].gradient_norm, 1e-3 * made[0].gradient_norm);
-  }
-}
-
 TEST_F(DeviceUpdaterTest, OptionsMeanWhatTheyMeanOnTheCpu) {
   std::vector<Case> cases(5, SmallCase());
   cases[0].trainer.double_dqn = false;
