@@ -6,13 +6,14 @@
 namespace vixen::learner {
 namespace {
 
-// Networks, activations and two minibatches; the rest of what CUDA takes by itself.
+// Networks, and what CUDA takes by itself.
 constexpr uint64_t kOwn = 512ull << 20;
 
 }  // namespace
 
 absl::Status CheckDeviceMemory(const MemoryNeed& need, const MemoryThere& there) {
-  if (need.replay <= there.free && kOwn + need.nccl <= there.free - need.replay) {
+  const uint64_t rest = kOwn + need.minibatches;
+  if (need.replay <= there.free && rest + need.nccl <= there.free - need.replay) {
     return absl::OkStatus();
   }
   const auto mib = [](uint64_t bytes) { return bytes >> 20; };
@@ -22,7 +23,7 @@ absl::Status CheckDeviceMemory(const MemoryNeed& need, const MemoryThere& there)
       need.nccl > 0
           ? absl::StrCat(mib(need.nccl), " MiB for NCCL (none with gradient_exchange ", "GLOO), ")
           : "",
-      "and ", mib(kOwn), " MiB for the rest; gpu ", there.gpu, " has ", mib(there.free), " of ",
+      "and ", mib(rest), " MiB for the rest; gpu ", there.gpu, " has ", mib(there.free), " of ",
       mib(there.all), " MiB free; lower capacity or take device cpu"));
 }
 

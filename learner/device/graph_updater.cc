@@ -81,9 +81,12 @@ absl::Status GraphUpdater::Start(const ReplayOptions& replay, std::span<const fl
   VIXEN_CUDA_RETURN_IF_ERROR(cudaMemGetInfo(&free, &all));
   const uint64_t kept = device_.joins_ranks ? kNcclBytes : 0;
   bytes_ = DeviceReplay::BytesOf(replay.capacity, features.size());
-  VIXEN_RETURN_IF_ERROR(
-      CheckDeviceMemory({.capacity = replay.capacity, .replay = bytes_, .nccl = kept},
-                        {.gpu = device_.gpu, .free = free, .all = all}));
+  VIXEN_RETURN_IF_ERROR(CheckDeviceMemory(
+      {.capacity = replay.capacity,
+       .replay = bytes_,
+       .minibatches = TrainerMemory::BytesOfRows(network_, device_.precision, settings_.rows),
+       .nccl = kept},
+      {.gpu = device_.gpu, .free = free, .all = all}));
   shape_ = ChoosePassShape(network_, device_.precision, settings_.rows,
                            {.capability = gpu.capability(),
                             .multiprocessors = gpu.multiprocessors,

@@ -8,8 +8,8 @@ namespace vixen::learner {
 namespace {
 
 constexpr size_t kLeastRows = 16;  // that a block of a pass can have
-// Of the backward pass beside its rows: what each of its 16 warps finds of the loss.
-constexpr size_t kLossParts = 16 * sizeof(LossPart);
+// Of the backward pass beside its rows: what their gradient is made of (BlockLoss).
+constexpr size_t kLoss = kLeastRows * (sizeof(float) + sizeof(uint32_t));
 
 }  // namespace
 
@@ -17,7 +17,7 @@ absl::Status CheckSharedMemory(const DeviceNetwork& network, DevicePrecision pre
                                size_t shared_bytes, const std::string& device) {
   const auto element = static_cast<uint32_t>(ElementBytes(precision));
   const auto needed = [&](uint32_t widest) {
-    return kLeastRows * PassRowBytes(widest, element) + kLossParts;
+    return kLeastRows * PassRowBytes(widest, element) + kLoss;
   };
   if (needed(network.widest) <= shared_bytes) return absl::OkStatus();
   uint32_t widest = network.widest;

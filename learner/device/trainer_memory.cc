@@ -33,6 +33,16 @@ absl::Status TrainerMemory::Take(T*& pointer, size_t count) {
   return absl::OkStatus();
 }
 
+uint64_t TrainerMemory::BytesOfRows(const DeviceNetwork& network, DevicePrecision precision,
+                                    uint32_t rows) {
+  constexpr uint64_t kLittle = 512;  // of a row: Q, signs, the columns of two minibatches
+  uint64_t elements = 2ull * kMinibatches * network.layers[0].inputs;
+  for (const DeviceLayer& layer : network.layers) {
+    elements += Features(layer.inputs) + Features(layer.outputs);
+  }
+  return rows * (elements * ElementBytes(precision) + kLittle);
+}
+
 absl::Status TrainerMemory::Allocate(const DeviceNetwork& network, const PassShape& shape,
                                      const UpdateSettings& settings, uint64_t launch) {
   const size_t element = ElementBytes(shape.precision), rows = settings.rows;

@@ -21,6 +21,10 @@ class TrainerMemory {
  public:
   static constexpr int kMinibatches = 2;
 
+  // What grows with the rows of a minibatch: activations, gradients, states, and what is little.
+  static uint64_t BytesOfRows(const DeviceNetwork& network, DevicePrecision precision,
+                              uint32_t rows);
+
   // RESOURCE_EXHAUSTED. `launch`: most updates of one launch.
   absl::Status Allocate(const DeviceNetwork& network, const PassShape& shape,
                         const UpdateSettings& settings, uint64_t launch);

@@ -26,6 +26,16 @@ TEST(DeviceMemory, OfALearnerAloneIsReplayAndTheRest) {
   EXPECT_EQ(Check(0, 99 * kMib).code(), absl::StatusCode::kFailedPrecondition);
 }
 
+TEST(DeviceMemory, LargeMinibatchesCount) {
+  const auto check = [](uint64_t free) {
+    return CheckDeviceMemory(
+        {.capacity = 1'000'000, .replay = 100 * kMib, .minibatches = 300 * kMib},
+        {.gpu = 2, .free = free, .all = 16'000 * kMib});
+  };
+  EXPECT_TRUE(check(912 * kMib).ok());
+  EXPECT_EQ(check(912 * kMib - 1).code(), absl::StatusCode::kFailedPrecondition);
+}
+
 TEST(DeviceMemory, OfRanksThatMayJoinIsKeptForTheirBuffersToo) {
   const uint64_t enough = 612 * kMib + kNcclBytes;
   EXPECT_TRUE(Check(kNcclBytes, enough).ok());

@@ -41,7 +41,6 @@ TEST_F(DeviceUpdaterTest, UpdatesWithinTheRoundingOfTf32AndBf16) {
   }
 }
 
-// The case by wgmma, whatever the size of its minibatch.
 TEST_F(DeviceUpdaterTest, OptionsMeanWhatTheyMeanOnTheCpu) {
   std::vector<Case> cases(5, SmallCase());
   cases[0].trainer.double_dqn = false;
@@ -138,7 +137,7 @@ TEST_P(SameBytes, InEveryRun) {
   EXPECT_EQ(results[0], results[1]);
   EXPECT_EQ(results[0], results[2]);
 }
-INSTANTIATE_TEST_SUITE_P(DeviceUpdaterTest, SameBytes, testing::Values(256u, 1024u, 8192u));
+INSTANTIATE_TEST_SUITE_P(DeviceUpdaterTest, SameBytes, testing::Values(256u, 1024u, 8192u, 20'000u));
 
 TEST_F(DeviceUpdaterTest, WideAndNarrowNetworksComputeAlike) {
   for (const uint32_t width : {16u, 320u, 512u, 1024u}) {

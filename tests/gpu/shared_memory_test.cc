@@ -26,12 +26,12 @@ TEST(SharedMemory, EveryWidthFitsWhereABlockMayHaveEnough) {
 }
 
 TEST(SharedMemory, LayersThatAreTooWideAreRefusedWithTheNumbersAndTheWidestThatFits) {
-  EXPECT_TRUE(Check(992, DevicePrecision::kFp32, kTuring).ok());
-  const absl::Status refused = Check(1008, DevicePrecision::kFp32, kTuring);
+  EXPECT_TRUE(Check(1008, DevicePrecision::kFp32, kTuring).ok());
+  const absl::Status refused = Check(1024, DevicePrecision::kFp32, kTuring);
   EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(refused.message(),
-            "layers 1008 wide need 65664 bytes of shared memory a block, gpu 0 allows 65536; take "
-            "layers of at most 992, or device cpu");
+            "layers 1024 wide need 65920 bytes of shared memory a block, gpu 0 allows 65536; take "
+            "layers of at most 1008, or device cpu");
 }
 
 }  // namespace
