@@ -35,11 +35,14 @@ void LookAgainLater() { std::this_thread::sleep_for(std::chrono::milliseconds(5)
 // Between fork and exec: only what is async-signal-safe. Comes back when a call failed.
 void RunProgram(char* const* argv, const char* output_file, const char* error_file) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  const int flags = O_WRONLY | O_CREAT | O_TRUNC;
-  const std::array<int, 3> files = {open("/dev/null", O_RDONLY), open(output_file, flags, 0600),
-                                    open(error_file, flags, 0600)};
+  const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC;
+  const std::array<int, 3> files = {open("/dev/null", O_RDONLY | O_CLOEXEC),
+                                    open(output_file, flags, 0600), open(error_file, flags, 0600)};
   for (int i = 0; i < 3; ++i) {
-    if (files[static_cast<size_t>(i)] < 0 || dup2(files[static_cast<size_t>(i)], i) < 0) return;
+    const int file = files[static_cast<size_t>(i)];
+    if (file < 0) return;
+    // Onto itself dup2 would leave it to be closed by exec.
+    if ((file == i ? fcntl(file, F_SETFD, 0) : dup2(file, i)) < 0) return;
   }
   execv(argv[0], argv);
 }
@@ -74,7 +77,13 @@ absl::StatusOr<std::unique_ptr<ChildProcess>> ChildProcess::Start(
   }
   int reason = child < 0 ? errno : 0;
   close(failure[1]);
-  if (child > 0 && read(failure[0], &reason, sizeof reason) > 0) waitpid(child, nullptr, 0);
+  if (child > 0) {
+    ssize_t got = 0;
+    do {
+      got = read(failure[0], &reason, sizeof reason);
+    } while (got < 0 && errno == EINTR);
+    if (got > 0) waitpid(child, nullptr, 0);
+  }
   close(failure[0]);
   if (reason != 0) return ErrnoToStatus(reason, "start", path);
   return std::unique_ptr<ChildProcess>(new ChildProcess(child, output_file, error_file));

@@ -14,6 +14,7 @@
 #include "base/cache_line.h"
 #include "bench/learner/launch_columns.h"
 #include "bench/learner/textbook_replay.h"
+#include "bench/median.h"
 #include "learner/replay/n_step.h"
 #include "learner/replay/random.h"
 #include "learner/replay/replay.h"
@@ -34,11 +35,6 @@ struct Candidate {
   std::function<void()> call;
   std::vector<double> by_clock = {}, by_cpu = {};  // rows a second, a round each
 };
-
-double MedianOf(std::vector<double> values) {
-  std::ranges::sort(values);
-  return values[values.size() / 2];
-}
 
 void Measure(double seconds, Candidate& candidate) {
   using Clock = std::chrono::steady_clock;

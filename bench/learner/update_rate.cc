@@ -16,6 +16,7 @@
 #include "base/exit_code.h"
 #include "base/status_macros.h"
 #include "bench/learner/matrix_limit.h"
+#include "bench/median.h"
 #include "learner/device/device_updater.h"
 #include "learner/trainer/host_updater.h"
 #include "learner/trainer/initial_weights.h"
@@ -35,11 +36,6 @@ constexpr double kWarmUpSeconds = 0.3;  // graphs are made, caches filled
 
 double Since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-double MedianOf(std::vector<double> values) {
-  std::ranges::sort(values);
-  return values[values.size() / 2];
 }
 
 learner::TrainerOptions TrainerOf(const LearnerBenchFlags& flags, uint32_t batch_size,

@@ -35,7 +35,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kStartLimit(60);
 constexpr uint64_t kBars = 200'000;
 
-// Removed with all that is in it at the end.
+// Removed with all that is in it at the end; a signal that ends this process leaves it.
 class TemporaryFolder {
  public:
   static absl::StatusOr<std::unique_ptr<TemporaryFolder>> Make() {
@@ -130,7 +130,7 @@ Shares SharesOf(const MetricSamples& before, const MetricSamples& after, std::st
   return shares;
 }
 
-// The executor alone, as the actor uses it.
+// The executor alone, on the kernel bench's market.
 absl::Status MeasureExecutor(const LoopBenchOptions& options, const kernels::ChosenExecutor& chosen,
                              LoopBenchResult& result) {
 #if defined(VIXEN_WITH_CUDA)

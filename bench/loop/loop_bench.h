@@ -41,7 +41,9 @@ struct LoopBenchResult {
   std::string executor, device;  // of the actor
   int threads = 0, torch_threads = 0;
   double seconds = 0;  // as it came out
-  // The same launches in this process without a learner, before the loop: the limit of collection.
+  // Launches of this shape in this process without a learner, before the loop: about the limit of
+  // collection. On the random market of `vixen bench kernel` (51 features) with default settings,
+  // not on `dataset` with `actor_flags`.
   double executor_transitions_per_second = 0;
   double transitions_per_second = 0;  // collected
   double inserted_per_second = 0;     // into the replay
@@ -57,7 +59,8 @@ struct LoopBenchResult {
 
 // INTERNAL (a usage error when its exit code is 2) with the last line of its log when a process
 // does not start or ends by itself;
-// DEADLINE_EXCEEDED when no update comes within a minute. The processes end with the call.
+// DEADLINE_EXCEEDED when no update comes within a minute. The processes end with the call, and
+// their files go; a signal that ends this process leaves the files (vixen-loop-* in TMPDIR).
 absl::StatusOr<LoopBenchResult> RunLoopBench(const LoopBenchOptions& options);
 
 // Lines for people.

@@ -34,8 +34,8 @@ std::string DescribeLoopBench(const LoopBenchOptions& options, const LoopBenchRe
   return absl::StrFormat(
       "%s executor, %s, %d x %d; learner: torch_threads %d, batch %d, %g samples an insert; %.1f "
       "s\n"
-      "collected %.3f M transitions/s, %.0f %% of the executor's %.3f M without a learner; sent "
-      "%.3f GB/s, inserted %.3f M rows/s\n"
+      "collected %.3f M transitions/s, %.0f %% of the executor's %.3f M alone (on the "
+      "kernel bench's market, default settings); sent %.3f GB/s, inserted %.3f M rows/s\n"
       "updates %.1f a second, %.3f M rows sampled a second\n"
       "actor: %s; %.2f cores\n"
       "learner: %s; %.2f cores\n"

@@ -16,6 +16,7 @@
 #include "base/status_macros.h"
 #include "base/str_cat.h"
 #include "base/tensor_file.h"
+#include "bench/median.h"
 #include "bench/stream/naive_stream.h"
 #include "bench/stream/ready_actor.h"
 #include "bench/stream/sender_process.h"
@@ -50,11 +51,6 @@ double OwnCpuSeconds() {
   timespec time{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
-
-double MedianOf(std::vector<double> values) {
-  std::ranges::sort(values);
-  return values[values.size() / 2];
 }
 
 absl::Status PushWeights(const std::shared_ptr<grpc::Channel>& channel) {

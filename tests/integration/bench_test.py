@@ -87,7 +87,7 @@ class Learner(Bench):
 @unittest.skipUnless((BIN / "vixen-learner").exists(), "a build without LibTorch")
 class Loop(Bench):
     short = ("loop", "--episodes", 16, "--steps", 64, "--threads", 1, "--torch_threads", 1, "--batch_size", 32,
-             "--samples_per_insert", 1, "--warm_up", 0, "--seconds", 0.5)
+             "--samples_per_insert", 1, "--warm_up", 0, "--seconds", 2)
 
     def test_stands_beside_the_executor_alone_and_says_who_waits(self):
         text, figures = self.bench(*self.short, "--learner", "min_size=2000")
@@ -95,7 +95,7 @@ class Loop(Bench):
                          {"bench": "loop", "executor": "cpu", "episodes": 16, "steps": 64, "threads": 1, "torch_threads": 1})
         self.positive(figures, "executor_transitions_per_second", "transitions_per_second", "inserted_per_second",
                       "updates_per_second", "sent_gigabytes_per_second", "share_of_executor")
-        self.assertGreaterEqual(figures["seconds"], 0.5)
+        self.assertGreaterEqual(figures["seconds"], 2)
         self.assertIn("launching", figures["actor"]["shares"])
         self.assertIn("updating", figures["learner"]["shares"])
         for side in ("actor", "learner"):

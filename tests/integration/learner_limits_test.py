@@ -107,7 +107,7 @@ class Metrics(Learner):
         with self.actor_process.stopped():
             lines = lambda: read_log(self.path / "out/training.jsonl")
             line = lambda: lines()[-1]
-            learner.wait_for(lambda: lines() and line()["updates_per_second"] == 0, "a quiet second")
+            learner.wait_for(lambda: lines() and line()["updates"] > 0 and line()["updates_per_second"] == 0, "a quiet second")
             self.assertEqual(value("vixen_learner_updates_total"), line()["updates"])
             self.assertEqual(value("vixen_replay_inserts_total"), line()["transitions"])
             self.assertEqual(value("vixen_replay_rows"), line()["replay_rows"])
@@ -138,7 +138,8 @@ class Limits(Learner):
             before = end
 
     def test_counters_go_on_exactly_from_where_thirty_two_and_fifty_three_bits_end(self):
-        actor = ["--actor", f"127.0.0.1:{self.start_actor()}", "--checkpoint_seconds", 0, "--samples_per_insert", 4]
+        actor = ["--actor", f"127.0.0.1:{self.start_actor()}", "--checkpoint_seconds", 0, "--samples_per_insert", 4,
+                 "--n_step", 1]
         self.end_of(self.start_learner("first", *actor, "--max_updates", 10))
         for start in (2**31 - 1000, 2**32 - 1000, 2**53 - 1000):
             for counter in ("step", "transitions"):
@@ -157,7 +158,6 @@ class Limits(Learner):
                                              "--batch_size", 16, "--min_size", 64, "--max_transitions", 5000))
         self.assertGreaterEqual(end["transitions"], 5000)
 
-
     def test_one_frozen_actor_of_three_holds_up_nobody(self):
         actors, frozen = [], None
         for number in range(3):
@@ -171,7 +171,7 @@ class Limits(Learner):
                          "updates from three actors")
         with frozen.stopped():
             before = updates()
-            learner.wait_for(lambda: updates() > before + 3000, "3,000 updates from the other two")
+            learner.wait_for(lambda: updates() > before + 3000, "3,000 updates from the other two", seconds=240)
         self.assertEqual(learner.terminate(), 0, learner.log.read_text())
 
 
@@ -184,8 +184,9 @@ class Together(Learner):
         for learner in (first, second):
             learner.wait_for(lambda learner=learner: said in learner.log.read_text(), "the warning")
         self.assertEqual(second.terminate(), 0, second.log.read_text())
-        lines = lambda: read_log(self.path / "first/training.jsonl")
-        first.wait_for(lambda: len(lines()) > 1 and lines()[-1]["updates"] > lines()[0]["updates"], "more updates")
+        updates = lambda: max((line["updates"] for line in read_log(self.path / "first/training.jsonl")), default=0)
+        before = updates()
+        first.wait_for(lambda: updates() > before, "more updates")
         self.assertEqual(first.terminate(), 0, first.log.read_text())
 
 

@@ -13,6 +13,7 @@ namespace vixen::server {
 inline absl::StatusOr<std::shared_ptr<const market::Dataset>> TinyDataset(uint32_t bars = 60) {
   constexpr uint32_t kFeatures = 4;
   market::Dataset::Parts parts;
+  // Not "f" + std::to_string(k): GCC 12 sees an overlap in it that there is not (-Wrestrict).
   for (uint32_t k = 0; k < kFeatures; ++k)
     parts.feature_names.emplace_back("f") += std::to_string(k);
   const auto close = [](uint32_t bar) { return 100.0f + static_cast<float>((bar * 7) % 13); };
