@@ -85,7 +85,7 @@ __global__ void __launch_bounds__(tile::kThreads, 1)
   }
   const uint32_t quarter = tile::MostQuarters(network) - tile::QuartersOf(DeviceNetwork::kHeadRows);
   char* const inputs = shared + tile::InputByte(Shape::kRows, 0, quarter * tile::kOutputs);
-  constexpr uint32_t kPadding = tile::PaddedInputs(DeviceNetwork::kHeadRows) / 4 - 12;
+  constexpr uint32_t kPadding = tile::PaddedFeatures(DeviceNetwork::kHeadRows) / 4 - 12;
   for (uint32_t i = threadIdx.x; i < Shape::kRows * kPadding; i += tile::kThreads) {
     const uint32_t column = DeviceNetwork::kHeadRows + i % kPadding * 4;
     *reinterpret_cast<uint4*>(inputs + tile::InputByte(Shape::kRows, i / kPadding, column)) =

@@ -120,7 +120,7 @@ __global__ void __launch_bounds__(tile::kThreads, 1)
   char* const inputs = shared + tile::InputByte(kRows, 0, quarter * tile::kOutputs);
   const auto* states = static_cast<const float*>(buffers.states);
   // 16 bytes each; sixteen threads a row of a quarter.
-  for (uint32_t column = threadIdx.x % 16 * 4; column < tile::PaddedInputs(width);
+  for (uint32_t column = threadIdx.x % 16 * 4; column < tile::PaddedFeatures(width);
        column += tile::kOutputs) {
     for (uint32_t row = threadIdx.x / 16; row < rows.here; row += tile::kThreads / 16) {
       char* const to = inputs + tile::InputByte(kRows, row, column);

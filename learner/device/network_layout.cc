@@ -3,12 +3,13 @@
 
 #include <algorithm>
 
+#include "learner/device/tile_layout.h"
+
 namespace vixen::learner {
 namespace {
 
 uint32_t Padded(uint32_t width) { return (width + 15) / 16 * 16; }
 // What an operand image may pad a width to, with zeros.
-uint32_t Tiled(uint32_t width) { return (width + 63) / 64 * 64; }
 
 // Calls `visit(place in the contract, place here, count)` for every run of parameters.
 template <typename Visit>
@@ -51,7 +52,8 @@ DeviceNetwork DeviceNetworkOf(const kernels::Architecture& architecture) {
     layer.bias = layer.weight + layer.inputs * layer.outputs;
     layer.image = network.image_elements;
     network.parameters = layer.bias + layer.outputs;
-    network.image_elements += Tiled(layer.inputs) * Tiled(layer.outputs);
+    network.image_elements +=
+        tile::PaddedFeatures(layer.inputs) * tile::PaddedFeatures(layer.outputs);
     network.widest = std::max(network.widest, layer.inputs);
   }
   return network;

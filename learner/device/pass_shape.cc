@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "learner/device/network_kernels.h"
+#include "learner/device/tile_layout.h"
 
 namespace vixen::learner {
 namespace {
@@ -32,14 +33,14 @@ int ChooseTileRows(uint32_t first, uint32_t second, uint32_t multiprocessors) {
 // multiprocessor.
 void ChooseSplits(const DeviceNetwork& network, uint32_t rows, uint32_t multiprocessors,
                   PassShape& shape) {
-  constexpr uint32_t kOutputs = 128, kRowBlock = 32;
-  const auto features = [](uint32_t width) { return (width + 63) / 64 * 64; };
+  constexpr uint32_t kOutputs = 128, kRowBlock = tile::kRowBlock;
   const uint32_t blocks = rows / kRowBlock;
   for (uint32_t most = 1;; ++most) {
     uint32_t count = 0, splits = 0;
     for (uint32_t l = 0; l < DeviceNetwork::kLayers; ++l) {
       const DeviceLayer& layer = network.layers[l];
-      const uint32_t read = std::min(kOutputs, features(layer.outputs)) + features(layer.inputs);
+      const uint32_t read = std::min(kOutputs, tile::PaddedFeatures(layer.outputs)) +
+                            tile::PaddedFeatures(layer.inputs);
       const uint32_t part = std::max(1u, most * (kOutputs + 256) / read);
       const uint32_t parts = (blocks + part - 1) / part;
       shape.split_rows[l] = part * kRowBlock;

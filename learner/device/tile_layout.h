@@ -12,11 +12,10 @@ inline constexpr uint32_t kOutputs = 64;    // of one warpgroup's product
 inline constexpr uint32_t kStepInputs = 8;  // tf32 of one instruction
 inline constexpr uint32_t kRowBlock = 32;   // rows of a block of features × rows: 128 bytes
 
+// Of a layer's inputs or outputs in whole tiles of 64, with zeros.
 VIXEN_HOST_DEVICE constexpr uint32_t PaddedFeatures(uint32_t width) {
   return (width + 63) / 64 * 64;
 }
-// Columns of a block's inputs in shared memory: two whole tiles of 32, with zeros.
-VIXEN_HOST_DEVICE constexpr uint32_t PaddedInputs(uint32_t width) { return (width + 63) / 64 * 64; }
 
 // Byte of a row of 128 bytes in the 128-byte swizzle.
 VIXEN_HOST_DEVICE constexpr uint32_t Swizzled(uint32_t row, uint32_t byte) {

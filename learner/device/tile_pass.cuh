@@ -90,7 +90,7 @@ struct Pass {
            threadIdx.x % 32;
   }
   static __device__ __forceinline__ uint32_t Steps(const Matrix& matrix) {
-    return PaddedInputs(matrix.inputs) / kStepInputs;
+    return PaddedFeatures(matrix.inputs) / kStepInputs;
   }
 };
 

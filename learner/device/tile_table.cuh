@@ -50,7 +50,7 @@ inline constexpr uint32_t kStages = 4;
 
 // Quarters of 64 columns that a layer's inputs fill in shared memory, with zeros.
 VIXEN_HOST_DEVICE constexpr uint32_t QuartersOf(uint32_t inputs) {
-  return PaddedInputs(inputs) / kOutputs;
+  return PaddedFeatures(inputs) / kOutputs;
 }
 // Those of the widest layer or the head.
 VIXEN_HOST_DEVICE uint32_t MostQuarters(const DeviceNetwork& network) {

@@ -5,14 +5,9 @@
 
 #include "base/status_macros.h"
 #include "kernels/cuda/status.h"
+#include "learner/device/tile_layout.h"
 
 namespace vixen::learner {
-namespace {
-
-// What the weights' gradients read beyond a layer's width, zeros.
-size_t Features(uint32_t width) { return (size_t{width} + 63) / 64 * 64; }
-
-}  // namespace
 
 absl::Status TrainerMemory::TakeBytes(void*& pointer, size_t bytes) {
   kernels::DeviceBuffer<std::byte> buffer;
@@ -38,7 +33,7 @@ uint64_t TrainerMemory::BytesOfRows(const DeviceNetwork& network, DevicePrecisio
   constexpr uint64_t kLittle = 512;  // of a row: Q, signs, the columns of two minibatches
   uint64_t elements = 2ull * kMinibatches * network.layers[0].inputs;
   for (const DeviceLayer& layer : network.layers) {
-    elements += Features(layer.inputs) + Features(layer.outputs);
+    elements += tile::PaddedFeatures(layer.inputs) + tile::PaddedFeatures(layer.outputs);
   }
   return rows * (elements * ElementBytes(precision) + kLittle);
 }
@@ -49,8 +44,10 @@ absl::Status TrainerMemory::Allocate(const DeviceNetwork& network, const PassSha
   UpdateBuffers all;
   for (uint32_t l = 0; l < DeviceNetwork::kLayers; ++l) {
     const DeviceLayer& layer = network.layers[l];
-    VIXEN_RETURN_IF_ERROR(TakeBytes(all.input[l], Features(layer.inputs) * rows * element));
-    VIXEN_RETURN_IF_ERROR(TakeBytes(all.gradient_of[l], Features(layer.outputs) * rows * element));
+    VIXEN_RETURN_IF_ERROR(
+        TakeBytes(all.input[l], size_t{tile::PaddedFeatures(layer.inputs)} * rows * element));
+    VIXEN_RETURN_IF_ERROR(TakeBytes(all.gradient_of[l],
+                                    size_t{tile::PaddedFeatures(layer.outputs)} * rows * element));
   }
   for (float** part : {&all.online, &all.target, &all.first, &all.second}) {
     VIXEN_RETURN_IF_ERROR(Take(*part, network.parameters));
@@ -62,7 +59,7 @@ absl::Status TrainerMemory::Allocate(const DeviceNetwork& network, const PassSha
     VIXEN_RETURN_IF_ERROR(TakeBytes(*image, network.image_elements * element));
   }
   for (uint16_t*& negative : all.negative) {
-    if (shape.wgmma) VIXEN_RETURN_IF_ERROR(Take(negative, rows / 32 * 512));
+    if (shape.wgmma) VIXEN_RETURN_IF_ERROR(Take(negative, rows / tile::kRowBlock * 512));
   }
   VIXEN_RETURN_IF_ERROR(Take(all.loss_part, shape.backward_blocks(settings.rows)));
   VIXEN_RETURN_IF_ERROR(Take(all.norm_part, ReduceBlocks(network)));

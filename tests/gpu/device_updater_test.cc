@@ -137,7 +137,8 @@ TEST_P(SameBytes, InEveryRun) {
   EXPECT_EQ(results[0], results[1]);
   EXPECT_EQ(results[0], results[2]);
 }
-INSTANTIATE_TEST_SUITE_P(DeviceUpdaterTest, SameBytes, testing::Values(256u, 1024u, 8192u, 20'000u));
+INSTANTIATE_TEST_SUITE_P(DeviceUpdaterTest, SameBytes,
+                         testing::Values(256u, 1024u, 8192u, 20'000u));
 
 TEST_F(DeviceUpdaterTest, WideAndNarrowNetworksComputeAlike) {
   for (const uint32_t width : {16u, 320u, 512u, 1024u}) {
