@@ -20,6 +20,7 @@
 #include "learner/client/channel.h"
 #include "learner/client/dataset_fetch.h"
 #include "learner/client/run_book.h"
+#include "learner/client/sheet_log.h"
 #include "learner/loop/learner.h"
 #include "learner/loop/plan.h"
 #include "learner/loop/stored_batches.h"
@@ -30,7 +31,6 @@
 #include "learner/service/learner_server.h"
 #include "learner/trainer/device.h"
 #include "proto/config/config_file.h"
-#include "proto/telemetry/log.h"
 
 namespace vixen::learner {
 namespace {
@@ -65,29 +65,6 @@ absl::StatusOr<FirstActor> WaitForActor(const v1::LearnerConfig& config, StopFla
     }
     spdlog::warn("no actor answers yet ({})", status.ToString());
     if (!backoff.Wait(stop)) return absl::CancelledError("stopped before an actor answered");
-  }
-}
-
-void LogSheets(const RunBook& book) {
-  for (const v1::LearnerSheet& sheet : book.Sheets()) {
-    v1::Amount rejected;
-    for (const auto& [reason, amount] : sheet.rejected()) {
-      rejected.set_batches(rejected.batches() + amount.batches());
-      rejected.set_rows(rejected.rows() + amount.rows());
-    }
-    const auto text = [](const v1::Amount& amount) {
-      return absl::StrCat(amount.batches(), " batches, ", amount.rows(), " rows");
-    };
-    spdlog::info(
-        "run {:016x} of {}{}: received {}; inserted {}; duplicate {}; rejected {}; lost with "
-        "earlier processes {}{}",
-        sheet.run_id(), sheet.actor(), sheet.ended() ? " (ended)" : "", text(sheet.received()),
-        text(sheet.inserted()), text(sheet.duplicate()), text(rejected),
-        text(sheet.lost_with_predecessor()),
-        telemetry::Fields({{"policy", sheet.policy()},
-                           {"group", sheet.group()},
-                           {"actor", sheet.actor()},
-                           {"run_id", telemetry::RunIdText(sheet.run_id())}}));
   }
 }
 

@@ -13,6 +13,7 @@ namespace vixen::learner {
 namespace {
 
 constexpr uint32_t kMostSlots = 65536;
+constexpr float kMostSteps = 0x1p53f;  // counts are cast to uint64, which has none beyond 2^64
 
 absl::Status Damaged(std::string_view where, size_t index, std::string_view what) {
   return absl::DataLossError(
@@ -51,7 +52,7 @@ absl::Status CheckOptimizer(std::string_view of, const OptimizerCut& cut) {
     return absl::DataLossError(
         base::StrCat("checkpoint is damaged: optimizer of ", of, ": ", what...));
   };
-  if (!(cut.steps >= 0) || cut.steps != std::floor(cut.steps) || !std::isfinite(cut.steps)) {
+  if (!(cut.steps >= 0) || cut.steps != std::floor(cut.steps) || cut.steps > kMostSteps) {
     return refused("steps are ", cut.steps);
   }
   for (size_t i = 0; i < cut.second.values.size(); ++i) {

@@ -7,6 +7,7 @@
 
 #include "base/exit_code.h"
 #include "base/status_macros.h"
+#include "learner/client/sheet_log.h"
 
 namespace vixen::learner {
 namespace {
@@ -21,7 +22,8 @@ Learner::~Learner() {
   if (updater_ == nullptr || updater_->Held().ok()) return;
   checkpoints_.reset();  // what is being written needs no GPU
   // Giving the GPU's memory back would wait for what holds it, and so may an orderly end.
-  spdlog::critical("leaving at once, the GPU is held");
+  spdlog::critical("leaving at once, the GPU is held: {}", updater_->Held().ToString());
+  LogSheets(book_);
   spdlog::default_logger()->flush();
   base::LeaveNow("vixen-learner", updater_->Held());
 }
@@ -31,6 +33,8 @@ absl::Status Learner::Run(StopFlag& stop) {
   actors_->Start();
   metrics_.health().Started();
   absl::Status status = Loop(stop);
+  // Nobody hears it otherwise: the destructor ends the process.
+  if (!status.ok() && !updater_->Held().ok()) spdlog::error("{}", status.ToString());
   metrics_.health().Draining();
   metrics_.draining.Set(1);
   if (status.ok() && stop.stopped()) spdlog::info("stopping: closing streams, writing weights");

@@ -63,6 +63,11 @@ std::span<std::byte> BytesOf(std::vector<T>& values) {
   return std::as_writable_bytes(std::span(values));
 }
 
+std::string WhatIsLost(const Ranks::Survivors& survivors) {
+  if (survivors.lost.empty()) return "a connection between ranks broke, all of them answer";
+  return absl::StrCat("rank ", absl::StrJoin(survivors.lost, ", "), " is lost");
+}
+
 }  // namespace
 
 absl::Status Learner::CheckRanksAgree(bool on_gpu) {
@@ -232,19 +237,18 @@ absl::Status Learner::Recover(const absl::Status& error) {
   for (bool again = false; absl::IsUnavailable(status); again = true) {
     spdlog::warn("{}", status.ToString());
     const absl::StatusOr<Ranks::Survivors> survivors =
-        ranks_->FindSurvivors(WaitsAfterLoss(ranks_->timeout(), sums_on_gpus_, go_on));
+        ranks_->FindSurvivors(WaitsAfterLoss(ranks_->timeout(), sums_on_gpus_, go_on),
+                              [this] { metrics_.health().Beat(); });
     if (!survivors.ok() || !go_on) {
       const std::string who =
-          survivors.ok() ? absl::StrCat("rank ", absl::StrJoin(survivors->lost, ", "), " is lost")
-                         : std::string(survivors.status().message());
+          survivors.ok() ? WhatIsLost(*survivors) : std::string(survivors.status().message());
       return absl::UnavailableError(
           absl::StrCat(who, "; rank ", ranks_->rank(), " stopped after ", updates_, " updates",
                        survivors.ok() ? "; on_rank_lost CONTINUE would go on with the rest" : ""));
     }
     // Joining failed for another reason than one more loss: it would fail again.
     if (again && survivors->lost.empty()) return status;
-    spdlog::warn("rank {} is lost: going on with {} of them", absl::StrJoin(survivors->lost, ", "),
-                 survivors->members.size());
+    spdlog::warn("{}: going on with {} of them", WhatIsLost(*survivors), survivors->members.size());
     status = GoOnWith(*survivors);
   }
   return status;
@@ -252,8 +256,10 @@ absl::Status Learner::Recover(const absl::Status& error) {
 
 absl::Status Learner::GoOnWith(const Ranks::Survivors& survivors) {
   VIXEN_RETURN_IF_ERROR(ranks_->GoOnWith(survivors));
+  metrics_.health().Beat();  // each of these may take a rank's whole timeout
   // Where the exchange broke, some may have made the update and others not.
   VIXEN_RETURN_IF_ERROR(CopyModelFromLeader());
+  metrics_.health().Beat();
   return ChooseExchange();
 }
 

@@ -13,8 +13,10 @@
 #include <cstring>
 #include <exception>
 #include <functional>
+#include <future>
 #include <iterator>
 #include <optional>
+#include <stdexcept>
 #include <thread>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
@@ -60,8 +62,12 @@ struct Ranks::State {
                                members.begin());
   }
   // Waits until `all` keys are there; the ranks whose key is not, at the deadline.
-  std::vector<int> Missing(const char* what, const std::vector<int>& ranks,
-                           Clock::time_point deadline) const;
+  std::vector<int> Missing(
+      const char* what, const std::vector<int>& ranks, Clock::time_point deadline,
+      const std::function<void()>& alive = [] {}) const;
+  // What the store has at `key`, within `most`; throws what the store does, or that it is silent.
+  std::string Await(const std::string& key, std::chrono::milliseconds most,
+                    const std::function<void()>& alive) const;
 
   RankOptions options;
   StorePtr store;
@@ -73,8 +79,10 @@ struct Ranks::State {
 };
 
 std::vector<int> Ranks::State::Missing(const char* what, const std::vector<int>& ranks,
-                                       Clock::time_point deadline) const {
+                                       Clock::time_point deadline,
+                                       const std::function<void()>& alive) const {
   while (true) {
+    alive();
     std::vector<int> missing;
     for (const int rank : ranks) {
       if (!store->check({NameOf(what, rank)})) missing.push_back(rank);
@@ -82,6 +90,28 @@ std::vector<int> Ranks::State::Missing(const char* what, const std::vector<int>&
     if (missing.empty() || Clock::now() >= deadline) return missing;
     std::this_thread::sleep_for(kPoll);
   }
+}
+
+std::string Ranks::State::Await(const std::string& key, std::chrono::milliseconds most,
+                                const std::function<void()>& alive) const {
+  const Clock::time_point deadline = Clock::now() + most;
+  // Where the store's process is frozen its client waits without end, after its timeout too: the
+  // thread that asks is then left behind.
+  auto asked = std::make_shared<std::promise<std::string>>();
+  std::future<std::string> answer = asked->get_future();
+  std::thread([store = store, key, most, asked] {
+    try {
+      store->wait({key}, most);
+      asked->set_value(store->get_to_str(key));
+    } catch (...) {
+      asked->set_exception(std::current_exception());
+    }
+  }).detach();
+  do {
+    alive();
+    if (answer.wait_for(5 * kPoll) == std::future_status::ready) return answer.get();
+  } while (Clock::now() < deadline);
+  throw std::runtime_error("it does not answer");
 }
 
 absl::Status Ranks::State::Meet(Clock::time_point deadline, StopFlag& stop) {
@@ -220,7 +250,8 @@ absl::Status Ranks::CopyFromLeader(std::span<std::byte> bytes) {
   return state_->Do([&] { return state_->group->broadcast(tensors); });
 }
 
-absl::StatusOr<Ranks::Survivors> Ranks::FindSurvivors(const LossWaits& waits) {
+absl::StatusOr<Ranks::Survivors> Ranks::FindSurvivors(const LossWaits& waits,
+                                                      const std::function<void()>& alive) {
   State& s = *state_;
   s.group.reset();  // breaks the others' connections, so that they notice too
   const std::string here = absl::StrCat("here/", s.generation);
@@ -231,18 +262,19 @@ absl::StatusOr<Ranks::Survivors> Ranks::FindSurvivors(const LossWaits& waits) {
   try {
     s.store->set(NameOf(here.c_str(), rank()), "1");
     if (leads()) {
-      survivors.lost = s.Missing(here.c_str(), s.members, deadline);
+      survivors.lost = s.Missing(here.c_str(), s.members, deadline, alive);
       std::set_difference(s.members.begin(), s.members.end(), survivors.lost.begin(),
                           survivors.lost.end(), std::back_inserter(survivors.members));
       s.store->set(list, absl::StrJoin(survivors.members, ","));
       // The store ends with this process: the others read it first.
       std::vector<int> others(survivors.members.begin() + 1, survivors.members.end());
-      s.Missing(read.c_str(), others, Clock::now() + std::chrono::seconds(2));
+      s.Missing(read.c_str(), others, Clock::now() + std::chrono::seconds(2), alive);
       return survivors;
     }
     // Rank 0 may be the last to notice.
-    s.store->wait({list}, waits.notice + waits.gather + std::chrono::seconds(2));
-    for (const absl::string_view text : absl::StrSplit(s.store->get_to_str(list), ',')) {
+    const std::string listed =
+        s.Await(list, waits.notice + waits.gather + std::chrono::seconds(2), alive);
+    for (const absl::string_view text : absl::StrSplit(listed, ',')) {
       int member = 0;
       if (absl::SimpleAtoi(text, &member)) survivors.members.push_back(member);
     }

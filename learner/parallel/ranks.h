@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -52,11 +53,13 @@ class Ranks {
 
   // After an error: finds the ranks that still answer. UNAVAILABLE when rank 0 is not among them,
   // or when they went on without this one. Takes at most waits.notice + waits.gather and two
-  // seconds. Nothing changes until GoOnWith.
+  // seconds, and meanwhile calls `alive` from this thread, every 200 ms at least. Nothing changes
+  // until GoOnWith.
   struct Survivors {
     std::vector<int> members, lost;
   };
-  absl::StatusOr<Survivors> FindSurvivors(const LossWaits& waits);
+  absl::StatusOr<Survivors> FindSurvivors(const LossWaits& waits,
+                                          const std::function<void()>& alive);
   // Makes the survivors the members.
   absl::Status GoOnWith(const Survivors& survivors);
 

@@ -337,8 +337,8 @@ TEST_F(NcclRanks, SeveralSurvivorsOfOneThatDiedInALaunchGoOnEqual) {
       raise(SIGKILL);
     }
     const absl::Status lost = rank.updater->Update(16, 0).status();
-    const Ranks::Survivors survivors = Rank::Need(
-        rank.ranks->FindSurvivors(WaitsAfterLoss(kTimeout, /*on_gpus=*/true, /*go_on=*/true)));
+    const Ranks::Survivors survivors = Rank::Need(rank.ranks->FindSurvivors(
+        WaitsAfterLoss(kTimeout, /*on_gpus=*/true, /*go_on=*/true), [] {}));
     Rank::Need(rank.ranks->GoOnWith(survivors));
     std::string id = number == 0 ? Rank::Need(NewNcclId()) : std::string(kNcclIdBytes, '\0');
     Rank::Need(

@@ -86,6 +86,14 @@ class Ranks(WithProcesses):
         self.assertEqual(ranks[1].wait(), 1)
         self.assertIn("rank 0 is lost", ranks[1].log.read_text())
 
+    def test_when_rank_zero_is_frozen_the_others_say_so_and_stop(self):
+        ranks = self.start_ranks(2, "--on_rank_lost", "continue")
+        self.wait_for_updates(ranks[0], 100)
+        with ranks[0].stopped():
+            self.assertEqual(ranks[1].wait(), 1)
+        self.assertIn("rank 0 is lost (it does not answer)", ranks[1].log.read_text())
+        ranks[0].kill()
+
     def test_with_continue_the_rest_goes_on(self):
         ranks = self.start_ranks(3, "--on_rank_lost", "continue")
         self.wait_for_updates(ranks[0], 100)
@@ -110,7 +118,8 @@ class Ranks(WithProcesses):
         return cuts
 
     def test_survivors_of_ranks_killed_one_after_the_other_stay_equal(self):
-        ranks = self.start_ranks(4, "--on_rank_lost", "continue", "--checkpoint_updates", 25, "--checkpoint_keep", 1000)
+        ranks = self.start_ranks(4, "--on_rank_lost", "continue", "--checkpoint_updates", 25, "--checkpoint_keep", 1000,
+                                 "--rank_timeout_seconds", 15)
         for killed, survivors in ((1, (0, 2, 3)), (3, (0, 2))):
             self.wait_for_updates(ranks[0], 60)
             # The others stand in the middle of what they do together, and one of them looks up late.

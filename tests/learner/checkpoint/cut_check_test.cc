@@ -16,6 +16,7 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float k2To53 = 0x1p53f;
 
 class CutCheckTest : public ::testing::Test {
  protected:
@@ -69,10 +70,13 @@ TEST_F(CutCheckTest, ValuesThatNoRowHasAreRefused) {
 TEST_F(CutCheckTest, MomentsAndStepsThatNoOptimizerHasAreRefused) {
   for (OptimizerCut* optimizer : {&cut.trainer.optimizer, &cut.curiosity->optimizer}) {
     const std::string of = optimizer == &cut.trainer.optimizer ? "the network" : "curiosity";
-    for (const float steps : {-1.0f, 0.5f, kInfinity, std::nanf("")}) {
+    for (const float steps :
+         {-1.0f, 0.5f, std::nextafter(k2To53, kInfinity), 0x1p64f, kInfinity, std::nanf("")}) {
       optimizer->steps = steps;
       ExpectRefused("optimizer of " + of + ": steps are ");
     }
+    optimizer->steps = k2To53;
+    EXPECT_TRUE(CheckCut(cut, plan.bars).ok()) << of;
     optimizer->steps = 0;
     optimizer->second.values[3] = -1e-9f;
     ExpectRefused("optimizer of " + of + ": second moment 3 is -1e-09");

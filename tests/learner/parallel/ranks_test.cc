@@ -202,18 +202,19 @@ TEST(Ranks, AllStopAtOneRanksLossThatIsNotFinite) {
   for (const std::string& result : results) EXPECT_THAT(result, HasSubstr("kept, goes on"));
 }
 
-constexpr LossWaits kShortWaits{.notice = std::chrono::milliseconds(2'000),
-                                .gather = std::chrono::milliseconds(2'000)};
+LossWaits WaitsToGoOn(const Ranks& ranks) {
+  return WaitsAfterLoss(ranks.timeout(), /*on_gpus=*/false, /*go_on=*/true);
+}
 
 // Sums rank + 1 until it fails, then goes on with who is left.
-std::string SumThenGoOn(Ranks& ranks, const LossWaits& waits = kShortWaits) {
+std::string SumThenGoOn(Ranks& ranks) {
   std::vector<float> value(1000);
   absl::Status status;
   while (status.ok()) {
     std::fill(value.begin(), value.end(), static_cast<float>(ranks.rank() + 1));
     status = ranks.Sum(value);
   }
-  const absl::StatusOr<Ranks::Survivors> survivors = ranks.FindSurvivors(waits);
+  const absl::StatusOr<Ranks::Survivors> survivors = ranks.FindSurvivors(WaitsToGoOn(ranks), [] {});
   if (!survivors.ok()) return survivors.status().ToString();
   if (const absl::Status on = ranks.GoOnWith(*survivors); !on.ok()) return on.ToString();
   std::fill(value.begin(), value.end(), static_cast<float>(ranks.rank() + 1));
@@ -225,7 +226,9 @@ std::string SumThenGoOn(Ranks& ranks, const LossWaits& waits = kShortWaits) {
 
 TEST(Ranks, GoOnWithoutOneThatDied) {
   const std::vector<std::string> results = InProcesses(3, [](int rank, uint16_t port) {
-    const std::unique_ptr<Ranks> ranks = MustJoin(OptionsOf(rank, 3, port));
+    RankOptions options = OptionsOf(rank, 3, port);
+    options.timeout = std::chrono::milliseconds(3'000);
+    const std::unique_ptr<Ranks> ranks = MustJoin(options);
     std::vector<float> value(1000);
     if (rank == 1) {
       for (int i = 0; i < 3; ++i) (void)ranks->Sum(value);
@@ -244,7 +247,7 @@ TEST(Ranks, GoOnWithoutOneThatIsSilentAndTellItSo) {
     const std::unique_ptr<Ranks> ranks = MustJoin(options);
     if (rank != 2) return SumThenGoOn(*ranks);
     // Longer than the timeout and the time in which the others look for it.
-    std::this_thread::sleep_for(std::chrono::milliseconds(6'000));
+    std::this_thread::sleep_for(std::chrono::milliseconds(7'000));
     return SumThenGoOn(*ranks);
   });
   EXPECT_EQ(results[0], "UNAVAILABLE; lost 2; sum 3 of 2");
@@ -257,7 +260,7 @@ TEST(Ranks, GoOnWithoutOneThatIsSilentAndTellItSo) {
 TEST(Ranks, GoOnWithOneThatNoticesTheLossLate) {
   const std::vector<std::string> results = InProcesses(4, [](int rank, uint16_t port) {
     RankOptions options = OptionsOf(rank, 4, port);
-    options.timeout = std::chrono::milliseconds(3'000);
+    options.timeout = std::chrono::milliseconds(6'000);
     const std::unique_ptr<Ranks> ranks = MustJoin(options);
     std::vector<float> value(1000);
     for (int i = 0; i < 3; ++i) (void)ranks->Sum(value);
@@ -268,9 +271,8 @@ TEST(Ranks, GoOnWithOneThatNoticesTheLossLate) {
       }).detach();
       (void)ranks->Sum(value);
     }
-    if (rank == 3) std::this_thread::sleep_for(std::chrono::milliseconds(2'700));
-    return SumThenGoOn(*ranks, WaitsAfterLoss(options.timeout, /*on_gpus=*/false,
-                                              /*go_on=*/true));
+    if (rank == 3) std::this_thread::sleep_for(std::chrono::milliseconds(3'000));
+    return SumThenGoOn(*ranks);
   });
   EXPECT_EQ(results[1], "");
   for (const int rank : {0, 2, 3}) EXPECT_EQ(results[rank], "UNAVAILABLE; lost 1; sum 8 of 3");
@@ -287,7 +289,8 @@ TEST(Ranks, GoOnWithoutOneThatDiesWhileTheyJoinAnew) {
     std::string lost;
     absl::Status status = ranks->Sum(value);
     while (absl::IsUnavailable(status)) {
-      const absl::StatusOr<Ranks::Survivors> survivors = ranks->FindSurvivors(kShortWaits);
+      const absl::StatusOr<Ranks::Survivors> survivors =
+          ranks->FindSurvivors(WaitsToGoOn(*ranks), [] {});
       if (!survivors.ok()) return survivors.status().ToString();
       absl::StrAppend(&lost, absl::StrJoin(survivors->lost, ","), ";");
       if (rank == 2) raise(SIGKILL);
@@ -313,6 +316,50 @@ TEST(Ranks, StopWithoutRankZero) {
     return SumThenGoOn(*ranks);
   });
   EXPECT_THAT(results[1], testing::StartsWith("UNAVAILABLE: rank 0 is lost"));
+}
+
+// Both waits take 3 s here: rank 0's for the dead one, the other's for rank 0's word.
+TEST(Ranks, SayThatTheyLiveWhileTheyLookForTheOthers) {
+  const std::vector<std::string> results = InProcesses(3, [](int rank, uint16_t port) {
+    RankOptions options = OptionsOf(rank, 3, port);
+    options.timeout = std::chrono::milliseconds(2'000);
+    const std::unique_ptr<Ranks> ranks = MustJoin(options);
+    std::vector<float> value(1000);
+    (void)ranks->Sum(value);
+    if (rank == 2) raise(SIGKILL);
+    while (ranks->Sum(value).ok()) {
+    }
+    int calls = 0;
+    const absl::StatusOr<Ranks::Survivors> survivors =
+        ranks->FindSurvivors(WaitsToGoOn(*ranks), [&calls] { ++calls; });
+    return survivors.ok() && calls >= 5 ? absl::StrJoin(survivors->lost, ",")
+                                        : absl::StrCat(survivors.status().ToString(), calls);
+  });
+  for (const int rank : {0, 1}) EXPECT_EQ(results[rank], "2");
+}
+
+// Its store has taken the question then, and never answers.
+TEST(Ranks, StopWithoutAFrozenRankZero) {
+  const std::vector<std::string> results = InProcesses(2, [](int rank, uint16_t port) {
+    RankOptions options = OptionsOf(rank, 2, port);
+    options.timeout = std::chrono::milliseconds(1'000);
+    const std::unique_ptr<Ranks> ranks = MustJoin(options);
+    const std::vector<double> mine = {static_cast<double>(getpid())};
+    const auto leader = static_cast<pid_t>((*ranks->Gather(mine))[0]);
+    if (rank == 0) raise(SIGSTOP);
+    std::vector<float> value(1000);
+    while (ranks->Sum(value).ok()) {
+    }
+    int calls = 0;
+    const absl::Status status =
+        ranks
+            ->FindSurvivors(WaitsAfterLoss(options.timeout, /*on_gpus=*/false, /*go_on=*/false),
+                            [&calls] { ++calls; })
+            .status();
+    kill(leader, SIGKILL);
+    return absl::StrCat(status.ToString(), calls >= 5 ? "" : "; not alive");
+  });
+  EXPECT_EQ(results[1], "UNAVAILABLE: rank 0 is lost (it does not answer)");
 }
 
 TEST(Ranks, NameThoseThatDidNotCome) {
