@@ -48,7 +48,7 @@ size_t ElementBytes(DevicePrecision precision);
 cudaError_t PreparePasses(const DeviceNetwork& network, const PassShape& shape);
 cudaError_t PrepareWeightGradients(const DeviceNetwork& network, const PassShape& shape);
 
-// q of s and s_m, the inputs of the layers for s.
+// What the loss needs of Q (s and s_m), and for s the inputs of the layers.
 cudaError_t LaunchForward(const DeviceNetwork& network, const PassShape& shape,
                           const UpdateSettings& settings, const UpdateBuffers& buffers,
                           cudaStream_t stream);

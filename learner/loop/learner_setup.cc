@@ -249,9 +249,7 @@ absl::Status Learner::BuildTrainers(const Devices& devices,
   gpu_ = devices.gpu;
   rows_.emplace(updater_->row_memory());
   // A launch, and what the windows of the actor that made it held back.
-  const bool carries = plan_.environment.carry_over;
-  rows_->reserve(plan_.launch_rows +
-                 (carries ? uint64_t{plan_.episodes} * (plan_.config.replay().n_step() - 1) : 0));
+  rows_->reserve(plan_.launch_rows + plan_.held_rows());
   curiosity_ = updater_->curiosity();
   if (plan_.curious() && curiosity_ == nullptr) {
     VIXEN_ASSIGN_OR_RETURN(curiosity_trainer_,

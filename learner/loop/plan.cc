@@ -94,6 +94,10 @@ ReplayOptions Plan::replay() const {
           .seed = config.trainer().train_seed() + static_cast<uint64_t>(rank) * kSeedStep};
 }
 
+uint64_t Plan::held_rows() const {
+  return environment.carry_over ? uint64_t{episodes} * (config.replay().n_step() - 1) : 0;
+}
+
 LimiterOptions Plan::limiter() const {
   LimiterOptions options;
   options.min_size = config.limiter().min_size();
@@ -102,8 +106,7 @@ LimiterOptions Plan::limiter() const {
   options.launch_rows = launch_rows;
   // Each actor's windows wait for that actor's next launch, whichever is asked next.
   const auto actors = static_cast<uint64_t>(std::max(1, config.actor_size()));
-  options.open_rows =
-      environment.carry_over ? actors * episodes * (config.replay().n_step() - 1) : 0;
+  options.open_rows = actors * held_rows();
   options.batch = config.trainer().batch_size();
   return options;
 }

@@ -39,6 +39,8 @@ struct Plan {
 
   NStepOptions n_step() const;
   ReplayOptions replay() const;
+  // Most rows that the n-step windows of one actor hold back between launches.
+  uint64_t held_rows() const;
   LimiterOptions limiter() const;
 
   // ε after so many inserted rows.

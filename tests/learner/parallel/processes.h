@@ -7,9 +7,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <functional>
+#include <memory>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "learner/parallel/ranks.h"
@@ -44,6 +47,18 @@ inline RankOptions OptionsOf(int rank, int world, uint16_t port) {
   options.timeout = std::chrono::milliseconds(60'000);
   options.join_timeout = std::chrono::milliseconds(60'000);
   return options;
+}
+
+// In a process of InProcesses, which ends where it cannot.
+inline std::unique_ptr<Ranks> MustJoin(const RankOptions& options) {
+  StopFlag never;
+  absl::StatusOr<std::unique_ptr<Ranks>> ranks = Ranks::Join(options, never);
+  if (!ranks.ok()) {
+    std::fprintf(stderr, "%s\n", ranks.status().ToString().c_str());
+    _exit(1);
+  }
+  (*ranks)->Begin();
+  return *std::move(ranks);
 }
 
 // What `body` returned in each of `world` forked processes, by rank; a process that ends otherwise
