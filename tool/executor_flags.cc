@@ -21,16 +21,20 @@ void AddChoice(CLI::App& command, const std::string& name, Value& value,
 
 }  // namespace
 
-void ExecutorFlags::AddTo(CLI::App& command) {
-  using kernels::CudaAlgorithm;
+void AddExecutorChoice(CLI::App& command, kernels::ExecutorWish& wish) {
   using kernels::ExecutorKind;
-  using kernels::Precision;
   AddChoice<ExecutorKind>(
       command, "--executor", wish.kind,
       {{"auto", ExecutorKind::kAuto}, {"cpu", ExecutorKind::kCpu}, {"cuda", ExecutorKind::kCuda}},
       "cpu, cuda, or auto: cuda where there is a GPU (cpu)");
   command.add_option("--gpu", wish.gpu, "which GPU, from 0 as CUDA counts (0)")
       ->check(CLI::Range(0, 127).description(""));
+}
+
+void ExecutorFlags::AddTo(CLI::App& command) {
+  using kernels::CudaAlgorithm;
+  using kernels::Precision;
+  AddExecutorChoice(command, wish);
   AddChoice<CudaAlgorithm>(
       command, "--algorithm", wish.algorithm,
       {{"auto", CudaAlgorithm::kAuto},

@@ -10,6 +10,9 @@
 
 namespace vixen::tool {
 
+// --executor and --gpu. `wish` must outlive `command`.
+void AddExecutorChoice(CLI::App& command, kernels::ExecutorWish& wish);
+
 struct ExecutorFlags {
   kernels::ExecutorWish wish = {.kind = kernels::ExecutorKind::kCpu};
   kernels::Precision precision = kernels::Precision::kAuto;

@@ -10,13 +10,13 @@
 #include "bench/loop/loop_bench.h"
 #include "tool/bench/bench.h"
 #include "tool/bench/program_beside.h"
+#include "tool/executor_flags.h"
 
 namespace vixen::tool {
 namespace {
 
 struct LoopFlags {
   bench::LoopBenchOptions options;
-  std::string executor = "cpu";
   std::string json;
 };
 
@@ -47,10 +47,6 @@ nlohmann::json ToJson(const bench::LoopBenchOptions& options,
 }
 
 absl::Status RunLoop(LoopFlags& flags) {
-  using kernels::ExecutorKind;
-  flags.options.executor.kind = flags.executor == "cpu"    ? ExecutorKind::kCpu
-                                : flags.executor == "cuda" ? ExecutorKind::kCuda
-                                                           : ExecutorKind::kAuto;
   VIXEN_ASSIGN_OR_RETURN(flags.options.actor_program, ProgramBeside("vixen-actor"));
   VIXEN_ASSIGN_OR_RETURN(flags.options.learner_program, ProgramBeside("vixen-learner"));
   VIXEN_ASSIGN_OR_RETURN(const bench::LoopBenchResult result, bench::RunLoopBench(flags.options));
@@ -67,12 +63,8 @@ void AddLoopBench(CLI::App& bench, Selected& selected) {
   CLI::App* command =
       bench.add_subcommand("loop", "an actor and a learner on this machine: who waits for whom");
   command->add_option("--dataset", options.dataset, "bars to collect on (bed b2, 51 features)");
-  command->add_option("--executor", flags->executor, "of the actor: auto, cpu or cuda")
-      ->check(CLI::IsMember({"auto", "cpu", "cuda"}))
-      ->capture_default_str();
-  command->add_option("--gpu", options.executor.gpu, "of the actor, from 0 as CUDA counts")
-      ->check(CLI::Range(0, 127))
-      ->capture_default_str();
+  options.executor.kind = kernels::ExecutorKind::kCpu;
+  AddExecutorChoice(*command, options.executor);
   command->add_option("--device", options.device, "of the learner: auto, cpu or cuda")
       ->check(CLI::IsMember({"auto", "cpu", "cuda"}))
       ->capture_default_str();
